@@ -7,7 +7,7 @@ import { chunksOf } from '../lib/collections.ts'
 type Scalar = string | number | boolean | null
 
 /** Columns with the values that a row must have there. */
-type Where<M> = { [Column in keyof M as NonNullable<M[Column]> extends Scalar ? Column : never]?: M[Column] }
+export type Where<M> = { [Column in keyof M as NonNullable<M[Column]> extends Scalar ? Column : never]?: M[Column] }
 
 /** A row as it is stored. */
 type NewRow<M> = { [Column in keyof M as M[Column] extends Scalar ? Column : never]?: M[Column] }
@@ -122,12 +122,12 @@ export async function deleteByKey(
   return db(model.tableName).whereIn(key, some.select(key)).delete()
 }
 
-/** Deletes rows whose time in `column` is at most `until`. Returns their number. */
+/** Deletes rows that are `where` and whose time in `column` is at most `until`. Returns their number. */
 export async function deleteUntil<M extends BaseModel>(
   model: ModelOf<M>,
   db: Db,
-  column: keyof M & string,
+  { column, where = {} }: { column: keyof M & string; where?: Where<M> },
   { until, limit }: Pick<Expired, 'until' | 'limit'>,
 ): Promise<number> {
-  return deleteByKey(model, db, db(model.tableName).where(column, '<=', until).limit(limit))
+  return deleteByKey(model, db, db(model.tableName).where(where).where(column, '<=', until).limit(limit))
 }

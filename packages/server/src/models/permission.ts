@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../db/handle.ts'
 import { chunksOf } from '../lib/collections.ts'
-import { BaseModel, rowsOf } from './base-model.ts'
+import { BaseModel, type ModelOf, rowsOf, type Where } from './base-model.ts'
 
 type PermissionRow = Pick<
   Permission,
@@ -98,6 +98,19 @@ export interface MeasuredCodes {
   role_code?: string
   count: number
   characters: number
+}
+
+/** Takes permissions from a role or an account, by the model of what these hold. Returns how many it held. */
+export async function takePermissions<M extends BaseModel & { permission_id: string }>(
+  model: ModelOf<M>,
+  db: Tx,
+  holder: Where<M>,
+  permissionIds: readonly string[],
+): Promise<number> {
+  let taken = 0
+  for (const chunk of chunksOf(permissionIds))
+    taken += await db(model.tableName).where(holder).whereIn('permission_id', chunk).delete()
+  return taken
 }
 
 /** A service that registers permissions. */

@@ -1,7 +1,6 @@
 import type { Db, Tx } from '../db/handle.ts'
 import { keptFromDeletion } from '../db/locks.ts'
 import type { Giver } from '../lib/authority.ts'
-import { chunksOf } from '../lib/collections.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 export type GivableRole = Pick<Role, 'code' | 'scope' | 'assignable_by'>
@@ -63,13 +62,4 @@ export class RolePermission extends BaseModel {
   declare role_code: string
   declare permission_id: string
   declare created_at: number
-
-  /** Returns how many were assigned. */
-  static async delete(db: Tx, roleCode: string, permissionIds: readonly string[]): Promise<number> {
-    let deleted = 0
-    for (const chunk of chunksOf(permissionIds)) {
-      deleted += await rowsOf(RolePermission, db).where({ role_code: roleCode }).whereIn('permission_id', chunk).delete()
-    }
-    return deleted
-  }
 }

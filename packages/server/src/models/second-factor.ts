@@ -86,11 +86,6 @@ export class RecoveryCode extends BaseModel {
   declare code_hash: string
   declare used_at: number | null
 
-  static async replace(db: Tx, userId: string, hashes: readonly string[]): Promise<void> {
-    await rowsOf(RecoveryCode, db).where({ user_id: userId }).delete()
-    await rowsOf(RecoveryCode, db).insert(hashes.map((code_hash) => ({ user_id: userId, code_hash })))
-  }
-
   /** Spends the code with one of the digests. False if no such code is left. */
   static async spend(db: Pool, userId: string, hashes: readonly string[], now: number): Promise<boolean> {
     const used = await rowsOf(RecoveryCode, db)

@@ -3,7 +3,6 @@ import type { Db, Tx } from '../db/handle.ts'
 import { forShare, forUpdate } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import type { ServiceScope } from '../lib/authority.ts'
-import { chunksOf } from '../lib/collections.ts'
 import { App } from './app.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { Permission } from './permission.ts'
@@ -112,16 +111,6 @@ export class ServiceAccountPermission extends BaseModel {
   declare service_account_id: string
   declare permission_id: string
   declare created_at: number
-
-  /** Returns how many the account had. */
-  static async delete(db: Tx, accountId: string, permissionIds: readonly string[]): Promise<number> {
-    let deleted = 0
-    for (const chunk of chunksOf(permissionIds)) {
-      const held = rowsOf(ServiceAccountPermission, db).where({ service_account_id: accountId })
-      deleted += await held.whereIn('permission_id', chunk).delete()
-    }
-    return deleted
-  }
 
   /** The codes of the account's permissions that are not pruned and belong to one of the services. */
   static async listCodes(db: Db, accountId: string, services: readonly string[]): Promise<string[]> {

@@ -1,5 +1,5 @@
-import type { Db, Pool } from '../db/handle.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import type { Db } from '../db/handle.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 
 /** A key that signs ID tokens, has signed them, or is going to. */
 export class SigningKey extends BaseModel {
@@ -21,12 +21,6 @@ export class SigningKey extends BaseModel {
     const rows: SigningKeyRow[] = await rowsOf(SigningKey, db).orderBy('stage_since', 'desc')
     const order = { next: 0, current: 1, retired: 2 }
     return rows.sort((a, b) => order[a.stage] - order[b.stage])
-  }
-
-  /** Deletes keys that were retired by then. */
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    const over = db(SigningKey.tableName).where('stage', 'retired').where('stage_since', '<=', until)
-    return deleteByKey(SigningKey, db, over.limit(limit))
   }
 }
 

@@ -21,8 +21,6 @@ const clientColumns = [
 
 type LoginOfPage = Pick<SsoLogin, 'request_field' | 'app_id' | 'created_at'> & { browser_hash: string }
 
-type NewSsoLogin = SsoLoginRow & Pick<SsoLogin, 'created_at' | 'expires_at'> & { challenge_box: string }
-
 const appByCode = new Statement<{ code: string }>(
   'select a.code from sso_logins t join apps a on a.id = t.app_id where t.code_hash = :hash',
 )

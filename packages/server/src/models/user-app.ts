@@ -79,10 +79,6 @@ export class UserApp extends BaseModel {
     await granting.run(db, { ...event, ...{ grantId, userId: row.user_id, appId: row.app_id, via, by, now } })
   }
 
-  static async updateBulk(db: Tx, appId: string, userIds: readonly string[], changes: Partial<NewGrant>): Promise<void> {
-    if (userIds.length > 0) await rowsOf(UserApp, db).where({ app_id: appId }).whereIn('user_id', userIds).update(changes)
-  }
-
   /** Revokes the active grants of these users, for one app or for all, and returns them. Expired ones too. */
   static async revoke(db: Tx, { userIds, ...ofApp }: { userIds: readonly string[]; app_id?: string }, now: number) {
     const revoked = await rowsOf(UserApp, db)

@@ -19,13 +19,8 @@ export class UserNamespace extends BaseModel {
   declare static update: never
   declare static remove: never
 
-  static async add(db: Tx, rows: readonly UserNamespaceRow[]): Promise<void> {
-    await rowsOf(UserNamespace, db).insert(rows)
-    await note(db, rows, 1)
-  }
-
   /** Inserts any number of tags. */
-  static async insertBulk(db: Tx, rows: readonly UserNamespaceRow[]): Promise<void> {
+  static async add(db: Tx, rows: readonly UserNamespaceRow[]): Promise<void> {
     await insertRows(db, UserNamespace.tableName, rows)
     await note(db, rows, 1)
   }

@@ -402,7 +402,6 @@ export class User extends BaseModel {
     // Plain rows, since making models of them would take half of the time.
     return pageOrder(query, filters, leading).toKnexQuery<UserRow>()
   }
-
 }
 
 type Place = Pick<User, 'email' | 'namespace'>

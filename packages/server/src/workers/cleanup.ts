@@ -6,7 +6,7 @@ import { inFlight } from '../lib/in-flight.ts'
 import { AccessRequest } from '../models/access-request.ts'
 import { AuditEvent } from '../models/audit-event.ts'
 import { AuthorizationCode } from '../models/authorization-code.ts'
-import { type BaseModel, deleteUntil, type Expired, type ModelOf } from '../models/base-model.ts'
+import { type BaseModel, deleteUntil, type Expired, type ModelOf, type Where } from '../models/base-model.ts'
 import { BrowserSession } from '../models/browser-session.ts'
 import { ConsumerSecret } from '../models/consumer-secret.ts'
 import { DailyTask } from '../models/daily-task.ts'
@@ -77,7 +77,7 @@ function rulesOf(deps: Deps): Rule[] {
     expiredOf(BrowserSession, kept),
     expired(TrustedBrowser, 'expires_at', 0),
     // Until then, an app may send a hint that it has signed.
-    expiredOf(SigningKey, sessionMaxSeconds * 1_000),
+    expired(SigningKey, 'stage_since', sessionMaxSeconds * 1_000, { stage: 'retired' }),
     expiredOf(AccessRequest, kept),
     expired(Server, 'seen_at', serverAliveMs),
     expired(RefreshToken, 'expires_at', kept),
@@ -146,8 +146,9 @@ function auditEvents(keptMs: number): Rule {
 }
 
 /** A rule for a table that no other table refers to. Rows are kept for `keptMs` after the time in `column`. */
-function expired<M extends BaseModel>(model: ModelOf<M>, column: keyof M & string, keptMs: number): Rule {
-  return expiredOf({ tableName: model.tableName, deleteExpired: (db, some) => deleteUntil(model, db, column, some) }, keptMs)
+function expired<M extends BaseModel>(model: ModelOf<M>, column: keyof M & string, keptMs: number, where?: Where<M>): Rule {
+  const deleteExpired: Expiring['deleteExpired'] = (db, some) => deleteUntil(model, db, { column, where }, some)
+  return expiredOf({ tableName: model.tableName, deleteExpired }, keptMs)
 }
 
 interface Expiring {

@@ -176,7 +176,9 @@ async function replaceRecoveryCodes(deps: Deps<Tx>, userId: string): Promise<str
   const codes = newRecoveryCodes()
   const [key] = deps.config.encryptionKeys
   const digests = codes.map((code) => recoveryCodeDigest(key, userId, code)).filter((digest) => digest !== undefined)
-  await RecoveryCode.replace(deps.db, userId, digests)
+  await RecoveryCode.remove(deps.db, { user_id: userId })
+  const rows = digests.map((code_hash) => ({ user_id: userId, code_hash }))
+  await RecoveryCode.insertNew(deps.db, rows)
   return codes
 }
 

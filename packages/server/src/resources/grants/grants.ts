@@ -136,8 +136,9 @@ export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor)
   }
   const granted = users.filter((user) => outcomeOf(user) === 'granted')
   const updated = users.filter((user) => outcomeOf(user) === 'updated')
-  await UserApp.updateBulk(deps.db, app.id, idsOf(updated), given)
-  await UserApp.updateBulk(deps.db, app.id, idsOf(granted.filter(({ id }) => before.has(id))), fresh)
+  if (updated.length > 0) await grantsOf(deps, app, updated).patch(given)
+  const again = granted.filter(({ id }) => before.has(id))
+  if (again.length > 0) await grantsOf(deps, app, again).patch(fresh)
   const missing = granted.filter(({ id }) => !before.has(id))
   await UserApp.insertBulk(
     deps.db,
@@ -171,8 +172,11 @@ export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor)
 }
 
 async function grantsByUser(deps: Deps, app: { id: string }, users: readonly { id: string }[]): Promise<Map<string, GrantRow>> {
-  const grants = await UserApp.query(deps.db).where({ app_id: app.id }).whereIn('user_id', idsOf(users))
-  return new Map(grants.map((grant) => [grant.user_id, grant]))
+  return new Map((await grantsOf(deps, app, users)).map((grant) => [grant.user_id, grant]))
+}
+
+function grantsOf(deps: Deps, app: { id: string }, users: readonly { id: string }[]) {
+  return UserApp.list(deps.db, { app_id: app.id }).whereIn('user_id', idsOf(users))
 }
 
 function idsOf(users: readonly { id: string }[]): string[] {

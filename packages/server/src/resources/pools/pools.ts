@@ -96,7 +96,7 @@ export async function changePoolTags(
     await assertEmailFree(deps, { email: user.email, pools: added, exceptUserId: userId })
     const now = deps.clock()
     const rows = added.map((namespace) => ({ user_id: userId, namespace, created_at: now }))
-    if (rows.length > 0) await UserNamespace.add(deps.db, rows)
+    await UserNamespace.add(deps.db, rows)
     await UserNamespace.deleteOfUser(deps.db, userId, removed)
     if (removed.length > 0) await assertAdministrableWithout(deps, userId)
     await User.change(deps.db, userId, { updated_at: now })

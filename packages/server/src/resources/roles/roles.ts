@@ -17,7 +17,7 @@ import { isUniqueViolation } from '../../lib/violations.ts'
 import { App } from '../../models/app.ts'
 import { withPageByName } from '../../models/list-query.ts'
 import { MembershipRole } from '../../models/organization-membership.ts'
-import { Permission } from '../../models/permission.ts'
+import { Permission, takePermissions } from '../../models/permission.ts'
 import { Role, RolePermission } from '../../models/role.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -283,7 +283,7 @@ export async function replaceRolePermissions(
     const held = await RolePermission.query(deps.db).where({ role_code: input.roleCode }).select('permission_id')
     const kept = new Set(wanted)
     const lost = held.map(({ permission_id }) => permission_id).filter((id) => !kept.has(id))
-    const removed = await RolePermission.delete(deps.db, input.roleCode, lost)
+    const removed = await takePermissions(RolePermission, deps.db, { role_code: input.roleCode }, lost)
     return (await assign(deps, input.roleCode, wanted)) + removed
   })
 }
@@ -310,7 +310,7 @@ export async function removeRolePermission(
 ): Promise<void> {
   await changeAssignments(deps, input.roleCode, actor, async (deps) => {
     const ids = await Permission.listIds(deps.db, [input.permission])
-    const removed = await RolePermission.delete(deps.db, input.roleCode, ids)
+    const removed = await takePermissions(RolePermission, deps.db, { role_code: input.roleCode }, ids)
     if (removed === 0) throw new ApiError('not_found', { detail: `${input.roleCode} does not hold ${input.permission}` })
     return removed
   })

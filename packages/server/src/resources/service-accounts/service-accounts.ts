@@ -16,7 +16,7 @@ import { isUniqueViolation } from '../../lib/violations.ts'
 import { App } from '../../models/app.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import { withPage } from '../../models/list-query.ts'
-import { Permission } from '../../models/permission.ts'
+import { Permission, takePermissions } from '../../models/permission.ts'
 import { type AccountRow, ServiceAccount, ServiceAccountApp, ServiceAccountPermission } from '../../models/service-account.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -253,7 +253,7 @@ export async function replacePermissions(
     const kept = new Set(wanted)
     const held = await ServiceAccountPermission.list(deps.db, { service_account_id: id }).select('permission_id')
     const lost = held.map(({ permission_id }) => permission_id).filter((held) => !kept.has(held))
-    const removed = await ServiceAccountPermission.delete(deps.db, id, lost)
+    const removed = await takePermissions(ServiceAccountPermission, deps.db, { service_account_id: id }, lost)
     return { added: await addPermissions(deps, id, wanted), removed }
   })
 }
@@ -267,7 +267,7 @@ export async function patchPermissions(
   return changePermissions(deps, input.serviceAccountId, actor, async (deps, id) => {
     const wanted = await resolvePermissionIds(deps, input.add, 'add')
     const unwanted = await Permission.listIds(deps.db, input.remove)
-    const removed = await ServiceAccountPermission.delete(deps.db, id, unwanted)
+    const removed = await takePermissions(ServiceAccountPermission, deps.db, { service_account_id: id }, unwanted)
     return { added: await addPermissions(deps, id, wanted), removed }
   })
 }

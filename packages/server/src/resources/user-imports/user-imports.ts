@@ -303,7 +303,7 @@ async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor): Promis
   }
   await claimAccounts(deps, claims, actor)
   await User.insertBulk(deps.db, made)
-  await UserNamespace.insertBulk(deps.db, tagged)
+  await UserNamespace.add(deps.db, tagged)
   await UserRole.insertBulk(deps.db, assigned)
   for (const { user_id, role_code } of assigned) await endAccessWithoutProof(deps, user_id, role_code)
   await UserApp.insertBulk(deps.db, granted)
