@@ -25,6 +25,7 @@ import {
   type TestService,
   testDatabase,
 } from '../support/service.ts'
+import { askFor, type Page, signInOnPage, visit } from '../support/sign-in-page.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 interface Sample {
@@ -113,6 +114,41 @@ describe('metrics of sign-in', () => {
     expect(await rise(service, 'registrations_total', { outcome: 'created' }, register())).toBe(1)
     expect(await rise(service, 'registrations_total', { outcome: 'existing' }, register({ mode: 'register_or_login' }))).toBe(1)
     expect(await rise(service, 'registrations_total', { outcome: 'user_exists' }, register())).toBe(1)
+  })
+
+  test('sign-ins and registrations on the page are counted as those of the API are', async () => {
+    const shop = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/cb'] })
+    const guarded = await buildUser(service, shop)
+    const phone = await enableTwoFactor(service, guarded.access_token)
+    const { email } = (await buildUser(service, shop)).user
+    const counted = (outcome: string, act: () => Promise<unknown>) =>
+      rise(service, 'logins_total', { method: 'password', outcome }, act)
+    const signIn = (email: string, values = {}) => signInOnPage(visit(service), askFor(shop), email, values)
+    expect(await counted('success', () => signIn(email))).toBe(1)
+    expect(await counted('invalid_credentials', () => signIn(email, { password: 'a wrong password' }))).toBe(1)
+
+    const visitor = visit(service)
+    let page: Page | undefined
+    const asksForCode = async () => {
+      page = await signInOnPage(visitor, askFor(shop), guarded.user.email)
+    }
+    expect(await counted('two_factor_required', asksForCode)).toBe(1)
+    const sendCode = (code: string) => async () => {
+      page = await visitor.send(page!, 'Continue', { two_factor_code: code })
+    }
+    expect(await counted('invalid_two_factor_code', sendCode(phone.wrongCode()))).toBe(1)
+    expect(await counted('success', sendCode(phone.code()))).toBe(1)
+
+    const register = async () => {
+      const newcomer = visit(service)
+      const form = await newcomer.send(await newcomer.get(askFor(shop).path), 'Create account')
+      await newcomer.send(form, 'Create account', { email: 'page@example.com', password: PASSWORD })
+    }
+    expect(await rise(service, 'registrations_total', { outcome: 'created' }, register)).toBe(1)
+    expect(await rise(service, 'registrations_total', { outcome: 'user_exists' }, register)).toBe(1)
+    expect(await rise(service, 'logins_total', {}, register)).toBe(0)
+    const look = () => visit(service).get(askFor(shop).path)
+    expect(await rise(service, 'logins_total', {}, look)).toBe(0)
   })
 
   test('refreshes are counted as success, reuse and garbage', async () => {

@@ -6,7 +6,7 @@ import type { Mail } from '../support/mailbox.ts'
 import { allSent } from '../support/mailbox.ts'
 import { countRows, markVerified } from '../support/rows.ts'
 import { buildUser, claimsOf, PASSWORD, someEmail } from '../support/service.ts'
-import { type Arrival, askFor, exchange, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
+import { type Arrival, askFor, countedSignIns, exchange, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 const { service, mailbox } = mailingFixture({}, { frozen: true })
@@ -81,7 +81,9 @@ describe('a code to sign in with', () => {
     const { user } = await build()
     const visitor = visit(service)
     const { page, code, asked } = await mailedBy('E-mail me a code', visitor, user.email)
+    const { success: before = 0 } = await countedSignIns(service, 'email_code')
     const arrival = await visitor.send(page, 'Sign in', { code: `${code.slice(0, 3)} ${code.slice(3)}` })
+    expect(await countedSignIns(service, 'email_code')).toMatchObject({ success: before + 1 })
     const { body } = await exchange(service, shop, asked, arrival.app)
     expect(body.user.id).toBe(user.id)
     expect(claimsOf(body.access_token)).toMatchObject({ amr: [] })

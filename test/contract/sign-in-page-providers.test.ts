@@ -7,7 +7,16 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { buildSsoProvider, callbackOf, exchange as exchangeAtApi, startProvider } from '../support/provider.ts'
 import { countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json, someEmail } from '../support/service.ts'
-import { type AskedFor, askFor, exchange, type Page, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
+import {
+  type AskedFor,
+  askFor,
+  countedSignIns,
+  exchange,
+  type Page,
+  signInOnPage,
+  type Visitor,
+  visit,
+} from '../support/sign-in-page.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 const provider = fixture(() => startProvider([callbackOf('acme'), callbackOf('down')], onFileEnd))
@@ -61,7 +70,9 @@ describe('a provider', () => {
     await comeBack(visit(service), askFor(shop), subject)
     const visitor = visit(service)
     const asked = askFor(shop)
+    const { success: before = 0 } = await countedSignIns(service, 'sso')
     const arrival = await comeBack(visitor, asked, subject)
+    expect(await countedSignIns(service, 'sso')).toMatchObject({ success: before + 1 })
     const { body } = await exchange(service, shop, { ...asked }, arrival.app)
     expect(body.user?.id).toBe(user.id)
     expect(claimsOf(body.access_token)).toMatchObject({ amr: [] })

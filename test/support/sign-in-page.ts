@@ -168,3 +168,9 @@ export async function signInOnPage(visitor: Visitor, asked: AskedFor, email: str
   const page = await visitor.get(asked.path)
   return visitor.send(page, 'Sign in', { email, password: PASSWORD, ...values })
 }
+
+/** How many sign-ins with a method the metrics of the service have counted so far, by outcome. */
+export async function countedSignIns(service: TestService, method: string): Promise<Record<string, number>> {
+  const { values } = await service.deps.metrics.logins.get()
+  return Object.fromEntries(values.flatMap(({ labels, value }) => (labels.method === method ? [[labels.outcome, value]] : [])))
+}

@@ -8,6 +8,9 @@ const waitBuckets = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
 const minPauseMs = 1_000
 const lagBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 60]
 
+/** A sign-in by its method, or a registration, as metrics count them. */
+export type Counted = 'password' | 'passkey' | 'magic_link' | 'email_code' | 'sso' | 'registration'
+
 /**
  * What `/metrics` reports, in the format of Prometheus. Times are in seconds. Every label has a closed set of values: the pattern
  * of a route but never a path, a code but never an address, an id or anything else that a caller can make up.
@@ -28,7 +31,10 @@ export class Metrics {
     requestBuckets,
     ['method', 'route'],
   )
-  readonly logins = this.#counter('logins_total', 'Login attempts by outcome: success, or the error code', ['method', 'outcome'])
+  readonly logins = this.#counter('logins_total', 'Sign-ins of people by method and outcome: success, or the error code', [
+    'method',
+    'outcome',
+  ])
   readonly registrations = this.#counter(
     'registrations_total',
     'Registrations by outcome: created, existing, or the error code',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, Middleware, Next } from 'koa'
-import type { Metrics } from '../adapters/metrics.ts'
+import type { Counted, Metrics } from '../adapters/metrics.ts'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestOrigin } from '../lib/caller.ts'
@@ -19,6 +19,8 @@ declare module 'koa' {
     foreignForm?: Record<string, unknown>
     /** The code of the error response, if it is one. */
     errorCode?: string | undefined
+    /** What a page has ended or refused, to be counted. */
+    counted?: Counted | undefined
   }
 }
 
@@ -95,7 +97,13 @@ function login(method: 'password' | 'magic_link' | 'email_code' | 'sso') {
     logins.inc({ method, outcome: errorCode ?? 'success' })
 }
 
-/** Counts every response by route, and the doors by outcome. Without a route, both labels are `none`, whatever was requested. */
+/** Counts what a page has ended or refused as the API counts it. */
+function countOnPage({ logins, registrations }: Metrics, method: Counted, errorCode: string | undefined): void {
+  if (method === 'registration') registrations.inc({ outcome: errorCode ?? 'created' })
+  else logins.inc({ method, outcome: errorCode ?? 'success' })
+}
+
+/** Counts every response by route, and the doors by outcome, on pages too. Without a route, both labels are `none`, whatever was requested. */
 export function countReplies({ metrics }: Deps): Middleware {
   return async (ctx: Context, next: Next) => {
     const started = performance.now()
@@ -108,6 +116,7 @@ export function countReplies({ metrics }: Deps): Middleware {
       metrics.requestSeconds.observe({ method, route }, (performance.now() - started) / 1_000)
       if (ctx.status === 401 || ctx.status === 429) metrics.refusals.inc({ code: ctx.state.errorCode ?? 'none' })
       doors[`${method} ${route}`]?.(metrics, ctx.status, ctx.state.errorCode)
+      if (ctx.state.counted) countOnPage(metrics, ctx.state.counted, ctx.state.errorCode)
     }
   }
 }

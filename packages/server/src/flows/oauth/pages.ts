@@ -1,3 +1,4 @@
+import type { Counted } from '../../adapters/metrics.ts'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode, fieldError } from '../../errors.ts'
@@ -106,6 +107,7 @@ ${start ?? html`<p>${goBack}</p>\n${wayOn(texts, place)}`}`,
 export type PageAnswer = ({ location: string; view?: undefined } | { view: PageView; location?: undefined }) & {
   cookies?: SetCookies
   errorCode?: ErrorCode | undefined
+  counted?: Counted | undefined
 }
 
 export const browserSeconds = 180 * 86_400
@@ -221,10 +223,11 @@ export async function answerReturn(
   const { isKept = false } = carried
   if (code === '') return goOn(deps, journey, { refusal: { code: `provider_${error}`, faults: {}, isKept } })
   try {
-    return goOn(deps, journey, await signInByProvider(deps, journey, { code, isKept }, asAsked(actor, request)))
+    const outcome = await signInByProvider(deps, journey, { code, isKept }, asAsked(actor, request))
+    return { ...goOn(deps, journey, outcome), ...countedAs('sso', outcome) }
   } catch (error) {
     const refusal = refusalOf(error, { isKept })
-    return { ...goOn(deps, journey, { refusal }), errorCode: refusal.code as ErrorCode }
+    return { ...goOn(deps, journey, { refusal }), errorCode: refusal.code as ErrorCode, counted: 'sso' }
   }
 }
 
@@ -275,15 +278,44 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   const resume = openField(deps, 'resume', browser, form.resume)
   // What another request has carried does not count for this one.
   const shown = resume?.queryHash === hashOfQuery(request.query) ? resume : undefined
+  const counted = methodOf(form, shown)
   try {
     const outcome = await takeStep(deps, form, { journey, userId: carried.userId, shown }, asAsked(actor, request))
     if (outcome && 'location' in outcome) return outcome
-    return goOn(deps, journey, outcome)
+    return { ...goOn(deps, journey, outcome), ...countedAs(counted, outcome) }
   } catch (error) {
     const refusal = choosesProvider(form) ? refusalAtProvider(error, typedIn(form)) : refusalOf(error, typedIn(form))
     const again = isOver.has(refusal.code) ? {} : whatStays(form, shown)
-    return { ...goOn(deps, journey, { ...again, refusal }), errorCode: refusal.code as ErrorCode }
+    return { ...goOn(deps, journey, { ...again, refusal }), errorCode: refusal.code as ErrorCode, counted }
   }
+}
+
+/** What a form tries, if metrics count it. */
+function methodOf(form: StepForm, shown: Resume | undefined): Counted | undefined {
+  if (choosesProvider(form)) return undefined
+  if (form.passkey !== '') return 'passkey'
+  switch (form.step) {
+    case 'sign_in':
+      return form.instead ? undefined : 'password'
+    case 'register':
+      return 'registration'
+    case 'two_factor':
+      if (shown?.ticket?.providerCode !== undefined) return 'sso'
+      return shown?.ticket?.mailTokenHash === undefined ? 'password' : 'magic_link'
+    case 'agree':
+      return 'sso'
+    case 'mail_code':
+      if (shown?.mail?.purpose !== 'magic_link') return undefined
+      return shown.mail.token === undefined ? 'email_code' : 'magic_link'
+    default:
+      return undefined
+  }
+}
+
+/** Counts a sign-in that is complete, or waits for the second factor, as the API does. */
+function countedAs(counted: Counted | undefined, outcome: Outcome): Pick<PageAnswer, 'counted' | 'errorCode'> {
+  if (outcome && 'ticket' in outcome && outcome.ticket) return { counted, errorCode: 'two_factor_required' }
+  return counted === 'registration' || (outcome && 'signedIn' in outcome) ? { counted } : {}
 }
 
 async function journeyOf(

@@ -33,9 +33,9 @@ import { grantTokens, needed, revokeToken } from './tokens.ts'
 const names = ['browser', 'session', 'device', 'trust'] as const
 const cookies = { reads: names, sets: names }
 
-function reply({ location, view, cookies, errorCode }: PageAnswer) {
+function reply({ location, view, cookies, errorCode, counted }: PageAnswer) {
   const shown = location === undefined ? showPage(view) : leadTo(location)
-  return { ...shown, cookies, errorCode }
+  return { ...shown, cookies, errorCode, counted }
 }
 
 /** The sign-in page, which is an OAuth 2.1 authorization endpoint, and what belongs to it. */

@@ -1,5 +1,6 @@
 import { pipeline, type Readable, Stream } from 'node:stream'
 import type { Context } from 'koa'
+import type { Counted } from '../../adapters/metrics.ts'
 import { ApiError, type ErrorCode, errorCodes, ownBodyOf, wordOf } from '../../errors.ts'
 import type { SetCookies } from '../../lib/cookies.ts'
 import { DatabaseUnavailableError, HashQueueFullError } from '../../lib/unavailable.ts'
@@ -22,11 +23,14 @@ export interface Reply {
   cookies?: SetCookies | undefined
   /** The code of the error that the answer shows, if it is one, for the log. */
   errorCode?: ErrorCode | undefined
+  /** What a page has ended, or refused with that code. */
+  counted?: Counted | undefined
 }
 
 /** Sends a reply. */
-export function say(ctx: Context, { status, body, headers, retryAfter, stream, errorCode }: Reply): void {
+export function say(ctx: Context, { status, body, headers, retryAfter, stream, errorCode, counted }: Reply): void {
   ctx.state.errorCode = errorCode
+  ctx.state.counted = counted
   ctx.status = status
   const { Vary: vary, ...others } = headers ?? {}
   ctx.set(others)
