@@ -50,7 +50,7 @@ const onCodeHost: DefaultTheme.SidebarItem = {
 /** It runs in the browser too, so it uses nothing of this file. */
 function withoutQuestion(term: string): string | null {
   const word = term.toLowerCase()
-  return /^(an?|about|and|any|are|as|at|be|by|can|do|does|for|from|get|has|have|he|her|him|his|how|i|if|in|is|its?|me|my|not|of|on|or|our|she|should|so|that|the|their|them|there|they|this|to|us|was|we|what|when|where|which|while|who|why|will|with|your?)$/.test(
+  return /^(an?|about|and|any|are|as|at|be|by|can|do|does|find|for|from|gets?|has|have|he|her|him|his|how|i|if|in|is|its?|know|many|me|much|my|need|not|of|on|one|or|our|see|she|should|show|so|that|the|their|them|there|they|this|to|us|was|we|what|when|where|which|while|who|why|will|with|your?)$/.test(
     word,
   )
     ? null
