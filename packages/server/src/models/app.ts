@@ -160,11 +160,6 @@ export class App extends BaseModel {
     return codes.includes('*') ? query.where({ status: 'active' }) : query.whereIn('code', [...codes])
   }
 
-  /** Those of the ids that belong to an app. */
-  static async listIds(db: Db, ids: readonly string[]): Promise<string[]> {
-    return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).pluck('id')
-  }
-
   /** The codes of the apps with these ids. Skips unknown ids. */
   static async listCodes(db: Db, ids: readonly string[]): Promise<Pick<App, 'id' | 'code'>[]> {
     return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).select('id', 'code')

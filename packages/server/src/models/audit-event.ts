@@ -320,11 +320,7 @@ export class AuditEvent extends BaseModel {
   }
 
   /** The next rows from before batches that have no place in the chain, sorted by id. */
-  static async listFormerForUpdate(db: Tx, { after, limit }: DetailsPage): Promise<StoredEvent[]> {
-    return forUpdate(db, AuditEvent.#former(db, { after, limit })).select<StoredEvent[]>(...storedColumns)
-  }
-
-  static async listFormer(db: Db, page: DetailsPage): Promise<StoredEvent[]> {
+  static listFormer(db: Db, page: DetailsPage) {
     return AuditEvent.#former(db, page).select<StoredEvent[]>(...storedColumns)
   }
 

@@ -194,32 +194,23 @@ export class OutboxMessage extends BaseModel {
     await rowsOf(OutboxMessage, db).where({ id: message.id, next_attempt_at: message.next_attempt_at }).update({ destination })
   }
 
-  /** Makes a finished message pending again. False if it is not finished. */
-  static async requeue(db: Tx, id: string, { now, destination }: { now: number; destination: string }): Promise<boolean> {
-    const due = { ...queuedAgain(now), destination }
-    return (await rowsOf(OutboxMessage, db).where({ id }).whereNot({ status: 'pending' }).update(due)) > 0
+  /** Makes finished messages pending again, of those that ended with `status` if it is given. Returns how many. */
+  static async requeue(
+    db: Tx,
+    ids: readonly string[],
+    { status, now, destination }: { status?: FinishedStatus; now: number; destination: string },
+  ): Promise<number> {
+    const finished = rowsOf(OutboxMessage, db).whereIn('id', ids)
+    if (status === undefined) finished.whereNot({ status: 'pending' })
+    else finished.where({ status })
+    return finished.update({ ...queuedAgain(now), destination })
   }
 
   /**
-   * The next finished deliveries of an app, oldest first, that ended with `status`, are for one of the webhooks and were created
-   * in the time range. Leaves out those about erased users, whose payload is gone.
+   * The finished deliveries of an app that ended with `status`, are for one of the webhooks and were created in the time range.
+   * Leaves out those about erased users, whose payload is gone.
    */
-  static async listRedeliverable(
-    db: Db,
-    of: RedeliverySelection,
-    { after, limit }: { after: string | undefined; limit: number },
-  ): Promise<Pick<OutboxRow, 'id' | 'name' | 'destination'>[]> {
-    const query = OutboxMessage.#redeliverable(db, of).orderBy('id').limit(limit)
-    if (after !== undefined) query.where('id', '>', after)
-    return query.select('id', 'name', 'destination')
-  }
-
-  static async countRedeliverable(db: Db, of: RedeliverySelection): Promise<number> {
-    const [counted] = await OutboxMessage.#redeliverable(db, of).count({ n: '*' })
-    return Number(counted?.n)
-  }
-
-  static #redeliverable(db: Db, { appId, webhooks, status, since, until }: RedeliverySelection) {
+  static redeliverable(db: Db, { appId, webhooks, status, since, until }: RedeliverySelection) {
     const query = rowsOf(OutboxMessage, db)
       .where({ app_id: appId, kind: 'webhook', status })
       .where((any) => {
@@ -235,16 +226,6 @@ export class OutboxMessage extends BaseModel {
     if (since !== undefined) query.where('id', '>=', firstIdAt(since)).where('created_at', '>=', since)
     if (until !== undefined) query.where('created_at', '<', until)
     return query
-  }
-
-  /** Like `requeue`, for many messages that ended with `status`. Returns how many it requeued. */
-  static async requeueAll(
-    db: Tx,
-    ids: readonly string[],
-    { status, now, destination }: { status: FinishedStatus; now: number; destination: string },
-  ): Promise<number> {
-    const due = { ...queuedAgain(now), destination }
-    return rowsOf(OutboxMessage, db).whereIn('id', ids).where({ status }).update(due)
   }
 
   /**

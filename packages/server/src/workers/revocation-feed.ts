@@ -185,7 +185,7 @@ async function endOutdatedStreams(deps: Deps, generation: string): Promise<void>
 export async function tendStreams(deps: Deps): Promise<void> {
   const owners = deps.revocationHub.owners()
   const appIds = [...new Set(owners.map(({ appId }) => appId))]
-  const existing = new Set(await App.listIds(deps.db, appIds))
+  const existing = new Set((await App.listCodes(deps.db, appIds)).map(({ id }) => id))
   const gone = appIds.filter((id) => !existing.has(id))
   const deleted = new Set(await DeletedApp.listIds(deps.db, gone, deps.clock() - revocationKeepMs))
   for (const id of gone) if (!deleted.has(id)) deps.revocationHub.endApp(id)

@@ -1,4 +1,5 @@
 import type { Tx } from '../../db/handle.ts'
+import { forUpdate } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { isAdopted, isCounting, Position, type StoredEvent } from '../../lib/audit-proof.ts'
 import { type FormerFaults, faultsIn } from '../../lib/former-audit-check.ts'
@@ -189,7 +190,7 @@ export async function sealFormerEvents(deps: Deps<Tx>, chain: OwnChain, { after,
   if (chain.former_closed === 1) return { chain, sealed: 0, refused: 0, next: undefined }
   const { db, auditProofs } = deps
   const now = deps.clock()
-  const rows = await AuditEvent.listFormerForUpdate(db, { after, limit: sealPortion })
+  const rows = await forUpdate(db, AuditEvent.listFormer(db, { after, limit: sealPortion }))
   let { position, seal } = chain
   let refused = 0
   const counting: string[] = []

@@ -139,7 +139,7 @@ export async function measureBacklog(deps: Deps): Promise<Backlog[]> {
 
 /** Sends a finished message again, with all attempts of a new one. False if it is not finished. */
 export async function requeueMessage(deps: Deps<Tx>, id: string, destination: string): Promise<boolean> {
-  const isRequeued = await OutboxMessage.requeue(deps.db, id, { now: deps.clock(), destination })
+  const isRequeued = (await OutboxMessage.requeue(deps.db, [id], { now: deps.clock(), destination })) > 0
   if (isRequeued) deps.afterCommit?.push(() => deps.outboxBell.ring())
   return isRequeued
 }

@@ -232,7 +232,10 @@ export async function redeliverAll(deps: Deps<Pool>, input: RedeliverAllInput, a
   let count = 0
   let chosen: Chosen[] = []
   do {
-    chosen = await OutboxMessage.listRedeliverable(deps.db, selection, { after: chosen.at(-1)?.id, limit: portion })
+    const next = OutboxMessage.redeliverable(deps.db, selection).orderBy('id').limit(portion)
+    const last = chosen.at(-1)
+    if (last) next.where('id', '>', last.id)
+    chosen = await next.select('id', 'name', 'destination')
     if (chosen.length > 0) count += await transaction(deps, (deps) => requeuePortion(deps, redelivery, chosen, actor))
   } while (chosen.length === portion)
   return count
@@ -240,7 +243,9 @@ export async function redeliverAll(deps: Deps<Pool>, input: RedeliverAllInput, a
 
 /** How many `redeliverAll` would send again. Throws `not_found`. */
 export async function countRedeliverable(deps: Deps, input: RedeliverAllInput): Promise<number> {
-  return OutboxMessage.countRedeliverable(deps.db, (await selectDeliveries(deps, input)).selection)
+  const { selection } = await selectDeliveries(deps, input)
+  const [counted] = await OutboxMessage.redeliverable(deps.db, selection).count({ n: '*' })
+  return Number(counted?.n)
 }
 
 async function selectDeliveries(deps: Deps, { app: ref, status, since, until }: RedeliverAllInput): Promise<Redelivery> {
@@ -262,7 +267,7 @@ async function requeuePortion(
     const isFor = (message: Chosen) => message.name === name && (isOnly || message.destination === url)
     const ids = chosen.filter(isFor).map(({ id }) => id)
     // A concurrent call for the same deliveries finds them pending.
-    if (ids.length > 0) count += await OutboxMessage.requeueAll(deps.db, ids, { status, now: deps.clock(), destination: url })
+    if (ids.length > 0) count += await OutboxMessage.requeue(deps.db, ids, { status, now: deps.clock(), destination: url })
   }
   if (count === 0) return 0
   await recordEvent(deps, { event: 'webhook.redelivered', actor, appId: app.id, details: { status, count } })
