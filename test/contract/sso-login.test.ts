@@ -250,7 +250,8 @@ describe('linking', () => {
       const squatter = provider.addAccount({ email, email_verified: false })
       const { user, access_token: token } = (await logIn(app, squatter)).body
       const order = { userId: user.id, purpose, email, app, redirectUrl: null }
-      const body = { token: await issueMailToken(service.deps, order) }
+      const issued = await issueMailToken(service.deps, order)
+      const body = { token: 'token' in issued && issued.token }
       if (purpose === 'magic_link') expect((await service.call('POST', '/auth/magic-link/consume', { body })).status).toBe(200)
       else await service.call('POST', '/auth/password/reset', { body: { ...body, password: 'one of the owner alone' } })
       expectError(await service.call('GET', '/auth/me', { token }), 'token_revoked')
