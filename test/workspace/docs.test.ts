@@ -82,3 +82,25 @@ test('at least 200 questions have a short answer and a link to a section at most
   })
   expect(faults).toEqual([])
 })
+
+test('every command in the answers is one of authctl, with options that it has', () => {
+  const pages = files.filter((file) => file.startsWith('docs/reference/authctl/'))
+  const sections = pages.flatMap((page) =>
+    read(page)
+      .split(/^#+ authctl /m)
+      .slice(1),
+  )
+  const forAll = read('docs/reference/authctl/README.md')
+  const answers = read('docs/start/questions.md').replaceAll('\n', ' ')
+  const commands = [...answers.matchAll(/`authctl ([^`]+)`/g)].map(([, command = '']) => command)
+  expect(commands.length).toBeGreaterThan(60)
+  const faults = commands.flatMap((command) => {
+    const named = sections.filter((section) => `${command} `.startsWith(`${section.split('\n')[0]} `))
+    const options = command.match(/--[a-z-]+/g) ?? []
+    if (named.length === 0) return [command]
+    return options
+      .filter((option) => ![...named, forAll].some((text) => text.includes(option)))
+      .map((option) => `${command}: ${option}`)
+  })
+  expect(faults).toEqual([])
+})
