@@ -33,6 +33,12 @@ const rules: Rule[] = [
     why: 'is not the word of the glossary: way to sign in',
     of: /^docs\/(?!reference\/contract\/|why\/adr\/).*\.md$/,
   },
+  {
+    // The names of files and codes, and the word as code has it, stand between hyphens, backticks or asterisks.
+    refused: /(?<![-`*])\b(?:floors?|doors?)\b(?![-`*])/,
+    why: 'is not the word of the glossary: minimum token version, or way to sign in',
+    of: /^(?!docs\/reference\/contract\/).*\.md$/,
+  },
   { refused: /\b(?:albeit|hence|likewise|thereby|thereof|upon|whereas|whereby)\b/i, why: 'is not plain English' },
 ]
 

@@ -1,4 +1,4 @@
-// A login page without a framework: register, log in (with a second factor), show the account, call a backend, log out here or
+// A sign-in page without a framework: register, sign in (with a second factor), show the account, call a backend, sign out here or
 // everywhere. Only `auth` handles tokens.
 import { BrowserAuthError, createBrowserAuth } from '@gatehouse/sdk/browser'
 
@@ -56,7 +56,7 @@ async function showAccount(user) {
   })
 }
 
-/** Lists the providers linked to the account. The user can unlink one while another way to log in is left. */
+/** Lists the providers linked to the account. The user can unlink one while another way to sign in is left. */
 async function showProviders() {
   const response = await auth.fetch(`${authUrl}/api/v1/auth/identities`)
   if (!response.ok) return
@@ -102,7 +102,7 @@ const words = {
   app_access_denied: 'Your account has no access to this app yet.',
   service_unreachable: 'The login service cannot be reached. Nothing is lost: try again in a moment.',
   signed_out: 'Sign in first.',
-  last_sign_in_method: 'This is your only way in. Set a password or add a passkey first.',
+  last_sign_in_method: 'This is your only way to sign in. Set a password or add a passkey first.',
   sso_denied: 'The provider did not sign you in.',
   sso_failed: 'The sign-in at the provider failed. Try again in a moment.',
   sso_state_mismatch: 'That sign-in was not begun here. Start it again.',

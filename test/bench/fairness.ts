@@ -1,5 +1,5 @@
 // Compares how long logins take while one user or one address floods the service with passwords, and
-// without the flood. On the same server, sixteen other users, each from a different address, log in at a
+// without the flood. On the same server, sixteen other users, each from a different address, sign in at a
 // quarter of the rate that the hash threads can handle.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

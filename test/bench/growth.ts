@@ -81,7 +81,7 @@ async function simulate(kind: DatabaseKind): Promise<void> {
           now = start + month * monthMs + day * dayMs + hour * hourMs
           for (const [user, token] of tokens.entries()) {
             const answer = await fetchTokens(`${api}/auth/refresh`, { refresh_token: token })
-            // The session has ended, so the user logs in again.
+            // The session has ended, so the user signs in again.
             tokens[user] = (answer ?? (await post('/auth/login', credentials(user))).body).refresh_token
           }
         }

@@ -28,7 +28,7 @@ const OTHERS = 20
 const RETRY_MS = 2_000
 const FLOOD = { passwordChanges: 24, logins: 100 }
 
-/** A product under test, and how its users log in. Each lane is a different user. */
+/** A product under test, and how its users sign in. Each lane is a different user. */
 interface Subject {
   name: string
   login(lane: number): Promise<unknown>
@@ -134,7 +134,7 @@ async function loginFor(seconds: number, inFlight: number, login: (lane: number)
   return { perSecond: (times.length * 1_000) / (performance.now() - started), refused, times }
 }
 
-/** Registers a user for each lane. Each logs in from a different address. */
+/** Registers a user for each lane. Each signs in from a different address. */
 async function usersOf(server: ServerUnderTest): Promise<Subject & { tokenOf(lane: number): string }> {
   const api = `${server.url}/api/v1`
   const signedIn = await call(`${api}/auth/login`, { body: { email: ADMIN, password: PASSWORD, app_code: 'authctl' } })

@@ -96,7 +96,7 @@ async function started(at: Filled): Promise<Subject> {
         Object.assign(session, (await call(`${api}/auth/refresh`, { body: { refresh_token: session.refresh_token } })).body)
       },
       me: () => call(`${api}/auth/me`, { headers: { authorization: `Bearer ${someSession().access_token}` } }),
-      // These users log in nowhere else in this bench.
+      // These users sign in nowhere else in this bench.
       async 'grant and revoke'() {
         const users = [some(isElsewhere)]
         await post('apps/bench/grants', { users })

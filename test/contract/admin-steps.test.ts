@@ -128,7 +128,7 @@ async function rowsOf(holders: readonly string[]): Promise<string[]> {
 }
 
 describe('any sequence of admin calls', () => {
-  // Half of the calls are to doors that are open to somebody besides a system_admin.
+  // Half of the calls are to routes that are open to somebody besides a system_admin.
   const open = routes.filter(({ auth }) => auth === 'help_desk' || auth === 'configurer')
   const steps = fc.array(
     fc.tuple(fc.oneof(fc.constantFrom(...routes), fc.constantFrom(...open)), fc.nat({ max: 999 }), fc.nat({ max: 999 })),

@@ -119,7 +119,7 @@ test('removed seals are reported as removed, and sealing does not start over', a
   await removeSeals(service)
   expect((await verify(service)).fault).toMatchObject({ kind: 'removed', subject: 'head' })
   await expect(sealEvents(service.deps)).rejects.toThrow('the end of the audit chain is gone')
-  // Nobody can log in to find out if the service does not start.
+  // Nobody can sign in to find out if the service does not start.
   expect(await hasKeyOfAudit(service.deps)).toBe(true)
   expect((await verify(service)).fault).toMatchObject({ kind: 'removed', subject: 'head' })
 })

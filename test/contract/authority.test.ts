@@ -1,4 +1,4 @@
-// What a caller may do: the scopes of a service account and the rights of a system_admin, at every door that asks for them.
+// What a caller may do: the scopes of a service account and the rights of a system_admin, at every route that asks for them.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
@@ -34,7 +34,7 @@ async function holdings(userId: string, on = service): Promise<{ apps: string[];
   }
 }
 
-/** The doors that read overrides, for a user who comes to the app for the first time. Each returns the reply. */
+/** The calls that read overrides, for a user who comes to the app for the first time. Each returns the reply. */
 const doors: Record<string, (app: Json, overrides: Json, token: string) => Promise<Reply>> = {
   login: async (app, overrides, token) => {
     const { user } = await buildUser(service, await buildApp(service))
@@ -174,7 +174,7 @@ describe('the token of a system_admin', () => {
   const adminToken = async (on: TestService, code: string | undefined): Promise<string> =>
     (await on.login(ADMIN_EMAIL, code as string)).body.access_token
 
-  /** Calls every door that requires the rights of a system_admin. Returns the error code of each, undefined for a success. */
+  /** Calls every route that requires the rights of a system_admin. Returns the error code of each, undefined for a success. */
   async function codesFor(on: TestService, token: string): Promise<Json> {
     const app = await buildApp(on, { auto_grant_on_signup: true })
     const organization = await buildOrganization(on)

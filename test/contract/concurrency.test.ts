@@ -388,7 +388,7 @@ test('a platform role given while the account is taken over never goes to the st
     ])
     expect(entered.status).toBe(200)
     if (given.status !== 201) expectError(given, 'account_unverified')
-    // Either way the stranger is out: a role is given only after the account was claimed.
+    // Either way the stranger is out: a role is given only after the account was taken over.
     expectError(await service.call('GET', '/auth/me', { token }), 'token_revoked')
     expectError(await service.login(user.email, app.code), 'invalid_credentials')
   }

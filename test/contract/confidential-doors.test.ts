@@ -1,4 +1,4 @@
-// A confidential app gets the tokens of its users at the token endpoint, with its client secret. Here is each door of the API that
+// A confidential app gets the tokens of its users at the token endpoint, with its client secret. Here is each call of the API that
 // gives tokens to anybody else: all of them refuse, and a refusal leaves everything as it was.
 import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'

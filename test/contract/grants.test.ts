@@ -84,7 +84,7 @@ test('a repeated grant opens the app for new tokens, and old access and refresh 
     await service.admin('DELETE', path)
   }
   for (const tokens of dead) await expectDead(tokens)
-  // Their order is of no account: a floor only rises.
+  // Their order does not matter: a minimum token version only rises.
   const revocations = (await revocationsOf(user.id)).sort((a, b) => a.min_tv - b.min_tv)
   expect(revocations.map((row: Json) => [row.app_id, row.session_id, row.min_tv])).toEqual([
     [app.id, null, 1],

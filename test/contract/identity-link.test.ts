@@ -1,4 +1,4 @@
-// A logged-in user explicitly links an account at a provider, for cases in which an e-mail alone may not link it.
+// A signed-in user explicitly links an account at a provider, for cases in which an e-mail alone may not link it.
 import { createHash, randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'

@@ -1,5 +1,5 @@
-// Someone who guesses passwords locks out only other guessers: each way in has its own limit and lockout, and a device that has
-// logged the user in before is a way in.
+// Someone who guesses passwords locks out only other guessers: each way to sign in has its own limit and lockout, and a
+// device on which the user has signed in before is one more way.
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'

@@ -1,4 +1,4 @@
-// Login by a link in a mail, through the gate that all doors share.
+// Login by a link in a mail, through the gate that all ways to sign in share.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
@@ -69,7 +69,7 @@ test('a magic link works for 15 minutes, unless a newer one was sent', async () 
   expect((await consume(third.token)).status).toBe(200)
 })
 
-test('of twenty concurrent uses of a magic link, one logs in', async () => {
+test('of twenty concurrent uses of a magic link, exactly one signs in', async () => {
   const { user } = await build()
   const { token } = await ask(user.email)
   const before = await countRows(service, 'sessions', { user_id: user.id })

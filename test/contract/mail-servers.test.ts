@@ -46,7 +46,7 @@ describe.runIf(testDatabase() === 'postgres')('mails of two servers on one datab
     expect(emails.map((email) => mailbox.mailsTo(email).length)).toEqual(emails.map(() => 1))
   })
 
-  test('thirty requests for one address at both servers send three mails, and the newest link logs in once', async () => {
+  test('thirty requests for one address at both servers send three mails, and the newest link signs in once', async () => {
     const email = anAddress()
     await register(0, email)
     await mailbox.take(email)

@@ -60,7 +60,7 @@ interface Person {
   organization: Json
 }
 
-/** A system_admin and org_admin who is logged in. */
+/** A system_admin and org_admin who is signed in. */
 async function somebody(): Promise<Person> {
   const created = await admin('POST', '/admin/users', { email: someEmail(), password: PASSWORD })
   expect(created.status).toBe(201)

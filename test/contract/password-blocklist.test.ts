@@ -59,7 +59,7 @@ describe('the blocklist turned on', () => {
     }
   })
 
-  test('a user who already has a common password logs in with it', async () => {
+  test('a user who already has a common password signs in with it', async () => {
     const { user } = (await service.register(someEmail(), app.code)).body
     const password_hash = await service.deps.passwords.hash('password1', anyLine)
     await service.deps.db('users').where({ id: user.id }).update({ password_hash })

@@ -34,7 +34,7 @@ async function forgot(email: string): Promise<Mail> {
   return mailbox.take(email, /^Set a new password/)
 }
 
-test('the new password logs in, and the old one and all former tokens and sessions of every app are invalid', async () => {
+test('the new password signs in, and the old one and all former tokens and sessions of every app are invalid', async () => {
   const { user, access_token, refresh_token } = await build()
   const other = (await service.login(user.email, otherApp.code)).body
   const { token } = await forgot(user.email)
@@ -108,7 +108,7 @@ describe('a reset token', () => {
     expect((await reset(second.token)).status).toBe(204)
   })
 
-  test('one of twenty concurrent uses of a token succeeds, and its password logs in', async () => {
+  test('one of twenty concurrent uses of a token succeeds, and its password signs in', async () => {
     const { user } = await build()
     const { token } = await forgot(user.email)
     const replies = await atOnce(20, (index) => reset(token, `${NEW_PASSWORD} ${index}`))
@@ -158,7 +158,7 @@ describe('an unverified address after a reset', () => {
   })
 })
 
-test('links that could log in or set a password are invalid after a reset or a change of the password', async () => {
+test('links that could sign in or set a password are invalid after a reset or a change of the password', async () => {
   const magicLink = async (email: string) => {
     await service.call('POST', '/auth/magic-link', { body: { email, app_code: app.code } })
     return (await mailbox.take(email, /^Sign in/)).token

@@ -57,7 +57,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers behind PgBouncer', ()
     return reply.body
   }
 
-  test('a user registers, logs in, refreshes and logs out, each step on the other server', async () => {
+  test('a user registers, signs in, refreshes and signs out, each step on the other server', async () => {
     const { user } = await newUser(0)
     const entered = await servers[1].login(user.email, app.code)
     expect(entered.status).toBe(200)

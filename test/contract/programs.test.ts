@@ -80,7 +80,7 @@ function niceThreadsOf(pid: number): number {
 const serveToItsEnd = (settings: Record<string, string>) => runGatehouse(['serve'], settings)
 
 describe('AUTH_BOOTSTRAP_ADMIN_*', () => {
-  test('the variables create the first system_admin once, who can log in and administer', async () => {
+  test('the variables create the first system_admin once, who can sign in and administer', async () => {
     const settings = await someDatabase()
     const first = await startInstance({ ...settings, ...bootstrap, AUTH_BOOTSTRAP_ADMIN_EMAIL: ' Root@EXAMPLE.com ' })
     const login = await first.login(email, 'authctl')

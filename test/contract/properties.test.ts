@@ -1,4 +1,4 @@
-// No door breaks, whatever JSON comes in: generated bodies with known members and values of every type.
+// No route breaks, whatever JSON comes in: generated bodies with known members and values of every type.
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { normalizeEmail } from '../../packages/server/src/lib/email.ts'

@@ -211,7 +211,7 @@ describe('the password of a registration', () => {
     ['73 bytes', 'x'.repeat(73)],
     ['1,024 bytes', 'ü'.repeat(512)],
     ['control characters', 'tab\tbell\u0007 '],
-  ])('a password with %s is used exactly as sent, and no variant logs in', async ([, password]) => {
+  ])('a password with %s is used exactly as sent, and no variant of it signs in', async ([, password]) => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const email = someEmail()
     expect((await service.register(email, app.code, { password })).status).toBe(201)

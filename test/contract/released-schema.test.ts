@@ -37,7 +37,7 @@ async function releasedDatabase(): Promise<string> {
   return database.url
 }
 
-test('a database of the first release is upgraded, passes the check, and its users log in', async () => {
+test('a database of the first release is upgraded, passes the check, and its users sign in', async () => {
   const settings = { DATABASE_URL: await releasedDatabase() }
   const [, ...later] = Object.keys(migrations.steps)
   expect(await runGatehouse(['migrate'], settings)).toMatchObject({ code: 0, stdout: `applied ${later.join(', ')}\n` })

@@ -1,4 +1,4 @@
-// Apps that demand a second factor: at each door, under each policy, for everything that a person owns and shows. What is expected
+// Apps that demand a second factor: at each way to sign in, under each policy, for everything that a person owns and shows. What is expected
 // comes from a few lines of its own, which know nothing of how the service decides.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { Authenticator, askedIn } from '../support/authenticator.ts'
@@ -101,7 +101,7 @@ async function addPasskey(email: string, code: (() => string) | undefined): Prom
   return device
 }
 
-/** Somebody who can come in by each door. */
+/** Somebody who can sign in each way. */
 async function build(holder: Holder, owns: Owned): Promise<Person> {
   const email = someEmail()
   const { user } = (await service.register(email, home.code)).body
@@ -116,7 +116,7 @@ async function build(holder: Holder, owns: Owned): Promise<Person> {
   return { id: user.id, email, subject, owns, code: phone?.code, device }
 }
 
-/** The doors that somebody comes in by, from the first factor on. */
+/** The ways to sign in, from the first factor on. */
 const doors: Record<string, (person: Person, app: Json, more: Json) => Promise<Reply>> = {
   login: ({ email }, app, more) => service.login(email, app.code, more),
   register_or_login: async ({ email }, app, more) => {

@@ -1,5 +1,5 @@
 // What a demand of a second factor means for accounts that are just made, for invitations, browsers that are trusted, apps that link
-// one another, and codes on their way. `required-second-factor-doors.test.ts` walks through the doors.
+// one another, and codes on their way. `required-second-factor-doors.test.ts` has each way to sign in.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

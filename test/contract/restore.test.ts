@@ -159,7 +159,7 @@ test('after a restore, everything ended since the backup is invalid, and connect
       'the consumer refuses a token from before',
     )
 
-  // A user who logs in again is let in at once, also by the consumer, even if the token version is lower than one that the
+  // A user who signs in again is let in at once, also by the consumer, even if the token version is lower than one that the
   // consumer knew.
   const dora = (await server.login(mail('dora'), 'notes')).body
   const hal = (await server.login(mail('hal'), 'notes')).body

@@ -604,7 +604,7 @@ describe('the stream of the feed', () => {
     expect(dropped).toBe(true)
     slow.resume()
     expect(await slow.ended).toBe('cut')
-    // Each row has another floor.
+    // Each row has another minimum token version.
     const all: string[] = (await service.deps.db('revocations').where({ user_id: user.id })).map(idOf).sort()
     await expect.poll(() => newsOf(awake).map(idOf).sort()).toEqual(all)
     const resumed = await stream(slow.events.at(-1)?.data.cursor ?? cursor)

@@ -1,4 +1,4 @@
-// What must not get out: canary values go in by every door, and no reply and no log line may contain one.
+// What must not get out: canary values go into every route, and no reply and no log line may contain one.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -116,7 +116,7 @@ describe('secrets in answers, and in the log at level trace', () => {
     async (table) => {
       const { db } = service.deps
       lines.length = 0
-      // Prepared before the table is gone, so that only the doors fail.
+      // Prepared before the table is gone, so that only the calls under test fail.
       const app = await buildApp(service, { auto_grant_on_signup: true })
       const { user, access_token, refresh_token } = await buildUser(service, app, { password: canary })
       for (const token of [access_token, refresh_token]) tokens.add(token)

@@ -125,17 +125,17 @@ const ways: Record<string, Way> = {
     next: ended,
     reaches: 'everything',
   },
-  'an admin logs the user out': {
+  'an admin signs the user out': {
     lose: ({ admin }, { user }) => admin('POST', `/admin/users/${user.id}/logout`),
     next: ended,
     reaches: 'everything',
   },
-  'the user logs out everywhere': {
+  'the user signs out everywhere': {
     lose: (setup, holder) => self(setup, holder).call('POST', '/auth/logout-all'),
     next: ended,
     reaches: 'everything',
   },
-  'the user logs out': {
+  'the user signs out': {
     lose: ({ acting }, { tokens }) => acting.call('POST', '/auth/logout', { body: { refresh_token: tokens.refresh_token } }),
     next: ended,
     reaches: 'the app',

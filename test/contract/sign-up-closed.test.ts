@@ -72,7 +72,7 @@ test('an invitation that is spent or for another address is refused before anyth
   expect(await isInvitationSpent(service, elsewhere)).toBe(false)
 })
 
-test('a valid invitation registers a new user, and brings in an existing user who logs in with it', async () => {
+test('a valid invitation registers a new user, and brings in an existing user who signs in with it', async () => {
   const { id: organizationId } = await buildOrganization(service)
   const invite = () => buildInvitation(service, { organizationId })
   expect((await service.register(someEmail(), byInvitation.code, { invite_code: await invite() })).status).toBe(201)

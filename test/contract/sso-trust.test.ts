@@ -233,7 +233,7 @@ test('an app that asks for verified addresses accepts the word of a trusted prov
   await markVerified(service, body.items[0].id)
   expect((await logIn(app, subject)).status).toBe(200)
 
-  // A user with a password whose address the provider vouches for: the account is claimed, and its owner gets in.
+  // A user with a password whose address the provider vouches for: the account is taken over, and its owner gets in.
   const squatted = (await service.register(someEmail(), app.code)).body
   expect(squatted.access).toBe('unverified')
   expect((await logIn(app, verified(squatted.user.email))).status).toBe(200)

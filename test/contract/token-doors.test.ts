@@ -1,5 +1,5 @@
 // What a token opens after something has happened to its user, app, grant, roles or membership:
-// at each door, what the gate would say now.
+// at each call, what the gate would say now.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { assertionOf } from '../support/consumer.ts'
@@ -55,7 +55,7 @@ function situations(count: number): Situation[] {
 
 // --- The contract, from its wording only ---
 
-/** Raising a floor ends the sessions below it, even if what was taken is given back. */
+/** Raising a minimum token version ends the sessions below it, even if what was taken is given back. */
 const hasEnded = ({ account, access, session }: Situation): boolean =>
   account !== 'active' ||
   ['revoked', 'given again'].includes(access) ||
@@ -96,7 +96,7 @@ function expectedAsBearer(situation: Situation): string[] {
   return hasShrunk(situation) ? ['open', 'token_revoked'] : ['open']
 }
 
-/** Whether the asker gets to see a token that still opens doors: not after the end of its grant. */
+/** Whether the asker gets to see a token that is still valid: not after the end of its grant. */
 function isTold({ asker, membership, access }: Situation): boolean {
   return asker !== 'service account of another app' && membership !== 'lost' && access !== 'expired'
 }

@@ -444,7 +444,7 @@ describe('the limits of second-factor codes', () => {
       expect(await lockedFor()).toBe('900')
     })
 
-    test('the lock closes every door that takes a code, and leaves the others open', async () => {
+    test('the lock refuses every call that takes a code, and leaves the other calls open', async () => {
       const { on, open, user, token, phone, guess } = await buildGuessed()
       for (let i = 0; i < 2; i += 1) await guess()
       const body = { password: PASSWORD, code: phone.wrongCode() }

@@ -34,7 +34,7 @@ async function expectDead(tokens: Json): Promise<void> {
 }
 
 /**
- * Asserts that the sessions of these tokens are marked as ended. A session that began in a race is not: only its floor ends it.
+ * Asserts that the sessions of these tokens are marked as ended. A session that began in a race is not: only the minimum token version ends it.
  */
 async function expectEnded(...all: Json[]): Promise<void> {
   for (const { access_token } of all)

@@ -183,7 +183,7 @@ test('a first login goes to the provider and returns signed in, with a clean add
 
   await page.getByText(/^Acme, since /).waitFor()
   await press(page, 'Unlink Acme')
-  await page.getByRole('alert').getByText('This is your only way in').waitFor()
+  await page.getByRole('alert').getByText('This is your only way to sign in').waitFor()
 
   // The provider already knows the user and does not ask again.
   await press(page, 'Sign out')

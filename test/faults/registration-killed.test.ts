@@ -82,7 +82,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('a server on %s', (kind) => 
         if (reply) expect(there).toContain(email)
         count[reply ? 'confirmed' : 'unanswered'] += 1
         if (!reply && there.has(email)) count.kept += 1
-        // A user who exists can log in. A user who does not exist can register.
+        // A user who exists can sign in. A user who does not exist can register.
         const next = there.has(email) ? await server.login(email, 'shop') : await register(server, email)
         expect({ email, status: next.status }).toEqual({ email, status: there.has(email) ? 200 : 201 })
         expect(next.body.access_token).toBeDefined()

@@ -22,7 +22,7 @@ const pauseMs = sized(100, 0)
 
 const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
 
-/** Runs users who log in, call "who am I" and refresh through `url`, each with one request at a time, until `stop`. */
+/** Runs users who sign in, call "who am I" and refresh through `url`, each with one request at a time, until `stop`. */
 function startUsers(url: string, app: string) {
   const failed: string[] = []
   const times: number[] = []

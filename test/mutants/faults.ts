@@ -146,7 +146,7 @@ const signIn: PlantedFault[] = [
     tests: contract('sso-trust'),
   },
   {
-    title: 'the code of a link logs in',
+    title: 'the code of a link signs in',
     file: server('flows/sso/callback.ts'),
     search: 'if (login.session_id !== null) return linkIdentity(deps, exchange, { bearer, origin })',
     replace: '',
@@ -270,7 +270,7 @@ const gate: PlantedFault[] = [
     tests: contract('sessions', 'token-validity'),
   },
   {
-    title: 'the server forgets the floor of the app',
+    title: 'the server forgets the minimum token version of the grant',
     file: server('resources/sessions/authenticate-caller.ts'),
     search: 'session.app_floor ?? 0',
     replace: '0',
@@ -386,7 +386,7 @@ const revocations: PlantedFault[] = [
     tests: contract('grants', 'token-validity'),
   },
   {
-    title: 'revoking an app sets no floor',
+    title: 'revoking an app sets no minimum token version',
     file: server('models/user-app.ts'),
     search: "whereIn('user_id', userIds).update({ min_token_version: version })",
     replace: "whereIn('user_id', userIds).update({ min_token_version: 0 })",

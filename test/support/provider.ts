@@ -81,7 +81,7 @@ export interface Arrived {
   verifier: string
 }
 
-/** Does everything that a browser does: goes to the provider, logs in as `subject`, and comes back with a code. */
+/** Does everything that a browser does: goes to the provider, signs in as `subject`, and comes back with a code. */
 export async function arrive(
   service: Pick<TestService, 'url'>,
   { provider, code, app, subject }: { provider: TestProvider; code: string; app: { code: string }; subject: string },

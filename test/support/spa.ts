@@ -9,7 +9,7 @@ import { build, preview } from 'vite'
 const example = fileURLToPath(new URL('../../examples/browser-spa/', import.meta.url))
 
 export interface SpaSettings {
-  /** The service that users log in at. */
+  /** The service that users sign in at. */
   authUrl: string
   appCode: string
   /** The backend that the page calls, if it has one. */

@@ -1,8 +1,8 @@
 import type { Claims } from './claims.ts'
 
 /**
- * One event of the feed: a floor under the token version of a user, the end of one session, or a floor under the time of issue of
- * an app's tokens. Newer services may send other events.
+ * One event of the feed: the minimum token version of a user, the end of one session, or the earliest time of issue of an app's
+ * tokens. Newer services may send other events.
  */
 export interface Revocation {
   readonly cursor: number
@@ -23,8 +23,8 @@ interface Floors {
   /** When it was revoked, in seconds since 1970. */
   readonly since: number
   /**
-   * Tokens below these floors are dead. For a user: token versions by app id, null for all apps. For a session or an app: one
-   * floor, by ''.
+   * Tokens below these minimums are dead. For a user: token versions by app id, null for all apps. For a session or an app: one
+   * minimum, by ''.
    */
   readonly byApp: Map<string | null, number>
 }
@@ -52,7 +52,7 @@ export class KnownRevocations {
   add(event: unknown, now = performance.now()): boolean {
     const { user_id, app_id, session_id, min_tv, min_iat, at } = Object(event) as Revocation
     const isOfApp = user_id === null && min_iat !== undefined
-    // The whole session has ended: no token reaches this floor.
+    // The whole session has ended: no token reaches this minimum.
     const [id, app, floor] = isOfApp
       ? [app_id ?? ALL_APPS, '', min_iat]
       : session_id

@@ -153,13 +153,17 @@ describe('the effect of revocations', () => {
     ['a minimum version of another user does not count', { user_id: CLAIMS.sid }, 'ok'],
     ['the end of another session does not count', { session_id: CLAIMS.jti, min_tv: null }, 'ok'],
     [
-      'a token issued before the cut-off of its app is refused',
+      'a token issued before the earliest time of issue of its app is refused',
       { ...ofEverybody, app_id: CLAIMS.app_id, min_iat: NOW + 1 },
       'TOKEN_REVOKED',
     ],
-    ['a token issued before the cut-off of all apps is refused', { ...ofEverybody, min_iat: NOW + 1 }, 'TOKEN_REVOKED'],
-    ['a token issued at the cut-off is accepted', { ...ofEverybody, app_id: CLAIMS.app_id, min_iat: NOW }, 'ok'],
-    ['the cut-off of another app does not count', { ...ofEverybody, app_id: OTHER_APP, min_iat: NOW + 1 }, 'ok'],
+    [
+      'a token issued before the earliest time of issue of all apps is refused',
+      { ...ofEverybody, min_iat: NOW + 1 },
+      'TOKEN_REVOKED',
+    ],
+    ['a token issued at the earliest time of issue is accepted', { ...ofEverybody, app_id: CLAIMS.app_id, min_iat: NOW }, 'ok'],
+    ['the earliest time of issue of another app does not count', { ...ofEverybody, app_id: OTHER_APP, min_iat: NOW + 1 }, 'ok'],
   ])('%s', async ([, members, code]) => {
     const first = await buildConnected({}, { poll: page([event(members)]) })
     expect(await codeOf(first.auth)).toBe(code)

@@ -1,4 +1,4 @@
-// Runs better-auth with its OAuth provider and SQLite as a separate server. A request to `/seed` registers a user, who logs in to
+// Runs better-auth with its OAuth provider and SQLite as a separate server. A request to `/seed` registers a user, who signs in to
 // a client, and answers with the client's credentials and the user's tokens: a JWT for access and a token to refresh it.
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'

@@ -252,7 +252,7 @@ const hints: Record<string, string> = {
   prune_limit: '--dry-run shows what would be pruned; --max-prune N, or --confirm with the name of the service, allows it',
   role_in_use: 'authctl user find --role ROLE shows who holds it',
   permission_owned_by_other_service: 'authctl permission list shows which service owns it',
-  account_unverified: 'let the user verify the address first, or claim the account: authctl user import --claim-unverified',
+  account_unverified: 'let the user verify the address first, or take over the account: authctl user import --claim-unverified',
   app_code_taken: '--if-exists skip or --if-exists update continues with the existing app',
   service_account_name_taken: 'choose another name; authctl service-account rotate issues a new token for the existing account',
 }

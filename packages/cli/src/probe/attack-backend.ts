@@ -24,7 +24,7 @@ const machineAsks = {
 }
 const revokedAsks = {
   attack: 'a token that was revoked',
-  harm: 'A user who is suspended, logged out or loses access still gets in until the token expires.',
+  harm: 'A user who is suspended, signed out or loses access still gets in until the token expires.',
 }
 const lookEveryMs = 250
 

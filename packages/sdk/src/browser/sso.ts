@@ -23,7 +23,7 @@ export interface SsoLinkOptions extends SsoStartOptions {
   readonly twoFactorCode?: string
 }
 
-/** The account at the provider is now one more way to log in. */
+/** The account at the provider is now one more way to sign in. */
 export interface Linked {
   readonly status: 'linked'
   readonly provider: string

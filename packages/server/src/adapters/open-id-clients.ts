@@ -84,7 +84,7 @@ export class OpenIdClients {
     this.#fetch = boundedFetch(new Agent({ connect }))
   }
 
-  /** Where a browser goes to log in. Throws OpenIdFault. */
+  /** Where a browser goes to sign in. Throws OpenIdFault. */
   async authorizationUrl(
     client: OpenIdClient,
     { state, nonce, codeVerifier }: OpenIdChallenge,

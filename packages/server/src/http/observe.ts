@@ -81,7 +81,7 @@ function lineFields(requestId: string, traceparent: string): LineFields {
   return { request_id: requestId, ...(trace && { trace_id: trace.traceId, span_id: trace.spanId }) }
 }
 
-/** The doors, each with the counter for it. */
+/** The calls that are counted by outcome, each with its counter. */
 const doors: Record<string, (metrics: Metrics, status: number, errorCode: string | undefined) => void> = {
   'POST /api/v1/auth/login': login('password'),
   'POST /api/v1/auth/magic-link/consume': login('magic_link'),
@@ -103,7 +103,7 @@ function countOnPage({ logins, registrations }: Metrics, method: Counted, errorC
   else logins.inc({ method, outcome: errorCode ?? 'success' })
 }
 
-/** Counts every response by route, and the doors by outcome, on pages too. Without a route, both labels are `none`, whatever was requested. */
+/** Counts every response by route, and some calls by outcome, on pages too. Without a route, both labels are `none`, whatever was requested. */
 export function countReplies({ metrics }: Deps): Middleware {
   return async (ctx: Context, next: Next) => {
     const started = performance.now()

@@ -35,7 +35,7 @@ export function unprovenWarnings(account: AccountRecord): { warnings?: { code: '
 
 declare const claimable: unique symbol
 
-/** An account that may be claimed. Only `asClaimable` makes one, so no other account can be claimed by mistake. */
+/** An account that may be taken over. Only `asClaimable` makes one, so no other account can be taken over by mistake. */
 export type Claimable<U extends AccountRecord> = U & { readonly [claimable]: true }
 
 /** Marks an unproven account as claimable. Undefined for a proven one. Read the account under the lock of its row. */

@@ -1,4 +1,4 @@
-// What a caller may do. It is worked out once, when the caller is looked up, and every door asks the result: no door reads a
+// What a caller may do. It is worked out once, when the caller is looked up, and every route asks the result: no route reads a
 // role, a scope or a list of apps itself.
 
 /** The scopes of a service account that hold only for the apps of its `app_codes`. */

@@ -303,7 +303,7 @@ export const password = z
   })
   .meta({ format: 'password' })
 
-/** With these, a logged-in user proves their identity again. */
+/** With these, a signed-in user proves their identity again. */
 export const proofFields = {
   password: password.optional().meta({ description: 'Required unless the last login was in the last 10 minutes' }),
   two_factor_code: optionalTwoFactorCode.meta({

@@ -34,7 +34,7 @@ export function poolOfKey(key: string): string | undefined {
   return kind === kinds.address ? pool : undefined
 }
 
-/** Wrong passwords from a device that has logged in before are counted separately. */
+/** Wrong passwords from a device that has signed in before are counted separately. */
 export function deviceKey(userId: string, device: string): string {
   return devicePrefix(userId) + device
 }
@@ -54,7 +54,7 @@ export function sessionPrefix(userId: string): string {
   return joined(kinds.session, userId, '')
 }
 
-/** Wrong second-factor codes are counted per user, across all doors. */
+/** Wrong second-factor codes are counted per user, across all calls that take them. */
 export function secondFactorKey(userId: string): string {
   return joined(kinds.secondFactor, userId)
 }

@@ -81,7 +81,7 @@ export interface Proof {
   readonly signedInAt: number
   /** Null if the user had no second factor, so that none was asked for. */
   readonly second: ShownFactor | null
-  /** The user's token version when the account was read. A floor that has risen above it ends what the proof opens. */
+  /** The user's token version when the account was read. A minimum that has risen above it ends what the proof opens. */
   readonly version: number
   readonly [whole]: true
 }

@@ -105,7 +105,7 @@ export const tokenMembers = {
     }),
 }
 
-/** The answer of every door to a token. */
+/** The answer of every call that gives tokens. */
 export const tokenAnswer = z
   .object({ ...tokenMembers, user: userRecord, app: appRefRecord.nullable(), organization: organizationRecord.nullable() })
   .meta({ id: 'Tokens' })

@@ -1,4 +1,4 @@
-/** What local validators must learn: a floor under `tv` of a user, the end of one session, or a floor under `iat` of an app. */
+/** What local validators must learn: the minimum `tv` of a user, the end of one session, or the minimum `iat` of an app. */
 export type NewRevocation =
   | { userId: string; appId: string | null; minTokenVersion: number }
   | { userId: string; appId: string | null; sessionId: string }
@@ -8,7 +8,7 @@ export type NewRevocation =
 export class RevocationNotes {
   readonly noted: NewRevocation[] = []
 
-  /** Tells local validators once the transaction commits. This service itself refuses the tokens only by the rows that hold floors. */
+  /** Tells local validators once the transaction commits. This service itself refuses the tokens only by the rows that hold the minimums. */
   note(revocation: NewRevocation): void {
     this.noted.push(revocation)
   }

@@ -44,7 +44,7 @@ const namedColumns = [
 /** The settings of an app. */
 export type AppColumns = Omit<ModelObject<App>, 'created_at' | 'updated_at'>
 
-/** An app that users log in to. */
+/** An app that users sign in to. */
 export class App extends BaseModel {
   static override tableName = 'apps'
   static override jsonAttributes = [

@@ -105,8 +105,8 @@ export class BrowserSession extends BaseModel {
   }
 
   /**
-   * Postgres: keeps a browser session that has not ended from ending until this transaction is over, and returns the floors of its user
-   * now. A request that ends it waits, and then finds the app session that was opened from it.
+   * Postgres: keeps a browser session that has not ended from ending until this transaction is over, and returns the minimum token
+   * versions of its user now. A request that ends it waits, and then finds the app session that was opened from it.
    */
   static async keepOpen(db: Tx, id: string, appId: string) {
     return floorsNow.first(db, { id, appId })

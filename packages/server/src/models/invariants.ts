@@ -50,7 +50,7 @@ const invariants: readonly Invariant[] = [
   {
     name: 'user-below-floor',
     rows: `select ${id('id')} as what from users where min_token_version > token_version or min_access_version > token_version`,
-    fault: 'the floor of the user is above the version of new tokens, so none of them is valid',
+    fault: 'a minimum token version of the user is above the version of new tokens, so they are all refused',
     cure: 'update users set token_version = min_token_version where token_version < min_token_version, then the same with min_access_version',
   },
   {
@@ -65,7 +65,7 @@ const invariants: readonly Invariant[] = [
     name: 'grant-below-floor',
     rows: `select ${id('g.id')} as what from user_apps g join users u on u.id = g.user_id
       where g.min_token_version > u.token_version or g.min_access_version > u.token_version`,
-    fault: 'the floor of the grant is above the version of new tokens, so none of them is valid',
+    fault: 'a minimum token version of the grant is above the version of new tokens, so they are all refused',
     cure: 'update user_apps set min_token_version = 0, min_access_version = 0 where id = ID; then authctl user logout',
   },
   {
@@ -163,7 +163,7 @@ const invariants: readonly Invariant[] = [
 ]
 
 const floorsAhead = `select code as what from apps where min_iat > :latest union all select 'all apps' from service where min_iat > :latest`
-/** The service itself sets a floor at most a few seconds ahead. */
+/** The service itself sets an earliest time of issue at most a few seconds ahead. */
 const mostAheadSeconds = 3_600
 
 /** Tables and columns that hold a list as JSON. */
@@ -185,7 +185,7 @@ export async function listViolations(db: Db, now: number): Promise<Violation[]> 
   for (const { rows, ...told } of invariants) found.push(...(await violationOf(db, told, rows)))
   const ahead = {
     name: 'floor-ahead',
-    fault: 'the earliest accepted issue time of tokens is in the future, so backends refuse every new token of the app',
+    fault: 'the earliest time of issue of tokens is in the future, so backends refuse every new token of the app',
     cure: 'update apps (or service) set min_iat = 0, and rotate JWT_ACCESS_SECRET if older tokens must be invalidated',
   }
   found.push(...(await violationOf(db, ahead, floorsAhead, { latest })))

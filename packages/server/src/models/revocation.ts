@@ -25,7 +25,7 @@ const topmost = '(select xmin from revocations order by cursor desc limit 1)'
 /** The highest number that another one gave. */
 const below = `(select greatest(max(cursor), 0) from revocations where xmin <> ${topmost})`
 
-/** What local validators must learn: a floor under `tv` of a user or under `iat` of an app, or the end of one session. */
+/** What local validators must learn: the minimum `tv` of a user or the minimum `iat` of an app, or the end of one session. */
 export class Revocation extends BaseModel {
   static override tableName = 'revocations'
   static override idColumn = 'cursor'

@@ -27,7 +27,7 @@ export interface LiveSession {
   status: string
   /** The highest version that a token of the user can have. */
   user_version: number
-  /** The session floors. */
+  /** The minimum token versions for sessions. */
   user_floor: number
   app_floor: number | null
   user_access_floor: number
@@ -118,7 +118,7 @@ const ending = new Statement(
 )
 
 /**
- * The sessions `s` of a user that are alive. A login that raced with a floor leaves one that never ended, but is below the floor.
+ * The sessions `s` of a user that are alive. A login that raced with a revocation leaves one that never ended, but is below the minimum token version.
  */
 function aliveOf(db: Db, userId: string, now: number) {
   return db('sessions as s')
@@ -139,7 +139,7 @@ export class Session extends BaseModel {
   declare app_id: string | null
   declare organization_id: string | null
   declare auth_method: string
-  /** The user's token version when the session began. A floor that rises above it ends the session. */
+  /** The user's token version when the session began. A minimum token version that rises above it ends the session. */
   declare token_version: number
   declare ip: string | null
   declare user_agent: string | null
@@ -199,7 +199,7 @@ export class Session extends BaseModel {
     return selfBySession.all(db, { id })
   }
 
-  /** A session that has not ended, even if it is expired or under a floor. Locks it, since a deletion takes it before its tokens. */
+  /** A session that has not ended, even if it is expired or below the minimum token version. Locks it, since a deletion takes it before its tokens. */
   static async findOpenForUpdate(db: Tx, id: string): Promise<OpenSession | undefined> {
     return forUpdate(db, rowsOf(Session, db).where({ id }))
       .whereNull('ended_at')

@@ -1,6 +1,6 @@
 import { BaseModel } from './base-model.ts'
 
-/** An OpenID Connect provider that users may log in with. */
+/** An OpenID Connect provider that users may sign in with. */
 export class SsoProvider extends BaseModel {
   static override tableName = 'sso_providers'
   static override booleanColumns = ['enabled', 'trusted_for_two_factor']
@@ -14,7 +14,7 @@ export class SsoProvider extends BaseModel {
   /** Sealed for this row. */
   declare client_secret_box: string
   declare scopes: string[]
-  /** The apps that its users may log in to; `*` is every app. */
+  /** The apps that its users may sign in to; `*` is every app. */
   declare app_codes: string[]
   /** The domains for which it may vouch that an address is verified. `*` is every domain. */
   declare trusted_email_domains: string[]

@@ -51,9 +51,9 @@ export class UserApp extends BaseModel {
   /** The user or service account that granted it. Null if the service did so by its settings. */
   declare granted_by: string | null
   declare reason: string | null
-  /** The session floor: access tokens of this app with a lower `tv` are dead, and so are sessions that began below it. */
+  /** The minimum token version for sessions: access tokens of this app with a lower `tv` are dead, and so are sessions that began below it. */
   declare min_token_version: number
-  /** The access floor: like the session floor, but ends only tokens. */
+  /** The minimum token version for access tokens: like the one for sessions, but ends only tokens. */
   declare min_access_version: number
   declare granted_at: number
   declare expires_at: number | null
@@ -110,7 +110,7 @@ export class UserApp extends BaseModel {
     return told.length
   }
 
-  /** Sets the session floors of these users for an app to their token versions. */
+  /** Sets the minimum token versions for sessions of these users, for an app, to their token versions. */
   static async raiseFloors(db: Tx, appId: string, userIds: readonly string[]): Promise<void> {
     const version = db.raw('(select token_version from users where users.id = user_apps.user_id)')
     await rowsOf(UserApp, db).where({ app_id: appId }).whereIn('user_id', userIds).update({ min_token_version: version })

@@ -198,9 +198,9 @@ export class User extends BaseModel {
   declare token_version: number
   /** When the user was last notified of a sign-in in a browser that was not known. */
   declare new_sign_in_mailed_at: number | null
-  /** The session floor: sessions that began below it, and their tokens, are dead. */
+  /** The minimum token version for sessions: sessions that began below it, and their tokens, are dead. */
   declare min_token_version: number
-  /** The access floor: tokens below it are dead, sessions live on. */
+  /** The minimum token version for access tokens: tokens below it are dead, sessions live on. */
   declare min_access_version: number
   declare deleted_at: number | null
   declare created_at: number
@@ -343,7 +343,7 @@ export class User extends BaseModel {
     return (await noticingSignIn.run(db, { id, now, before: now - 86_400_000 })) > 0
   }
 
-  /** Raises the token versions of these users, with `ofAllApps` the session floors too, and returns them. */
+  /** Raises the token versions of these users, with `ofAllApps` the minimums for sessions too, and returns them. */
   static async raiseTokenVersions(
     db: Tx,
     ids: readonly string[],

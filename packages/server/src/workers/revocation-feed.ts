@@ -209,7 +209,7 @@ const lookEveryMs = 5_000
  * number from before their commit. A row counts as settled once one statement saw no higher number of another transaction: then
  * none was visible when the row's became so, because numbers of one transaction appear together, no number falls, and rows are
  * kept for an hour. All rows that are not settled get new numbers, again and again. An old server may hear of one twice, which does
- * no harm: floors only rise.
+ * no harm: minimums only rise.
  *
  * What is settled stands in the row, and a row is settled only for the number that the statement saw. So several servers can do this
  * at once, in single statements, and what one that died has left is done by the others. The one with the highest number always

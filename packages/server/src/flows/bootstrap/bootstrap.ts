@@ -64,7 +64,7 @@ export async function createSystemAdmin(
       if (!account) return promote(deps, existing.id, actor)
       if (!input.claimsUnproven)
         throw new ApiError('account_unverified', {
-          detail: `Nobody has proven that the account ${email} is theirs; claim it with --claim-unverified`,
+          detail: `Nobody has proven that the account ${email} is theirs; take it over with --claim-unverified`,
         })
       const made_by = 'bootstrap'
       const given = { password_hash: passwordHash ?? null, made_by, ...verifiedNow(deps.clock(), account) } as const

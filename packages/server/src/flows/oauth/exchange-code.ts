@@ -65,8 +65,8 @@ interface Refused {
 /**
  * Exchanges a code for the tokens of a new app session. The code is spent before anything is judged, so a wrong verifier, app or
  * redirect URL spends it too. A second use within its life ends the session that the first one opened (`punishReuse`). Throws
- * `invalid_grant`, also if the browser session has ended or a floor has risen since the code was given, `app_not_found`, and what the
- * gate throws.
+ * `invalid_grant`, also if the browser session has ended or a minimum token version has risen since the code was given,
+ * `app_not_found`, and what the gate throws.
  */
 export async function exchangeCode(
   deps: Deps<Pool>,
@@ -155,7 +155,7 @@ async function enterByCode(
   const read = { status: user.status, user_floor: user.min_token_version, app_floor: entrant.app_floor }
   const now = isPostgres(deps.db) ? await BrowserSession.keepOpen(deps.db, browserId, app.id) : read
   if (!now) throw notSignedIn()
-  // A session that begins below a floor is dead. Here the app learns it at once.
+  // A session that begins below a minimum token version is dead. Here the app learns it at once.
   if (now.status !== 'active' || spent.version < Math.max(now.user_floor, now.app_floor ?? 0))
     throw invalidGrant('The access of the user has ended since')
   if (!hasScope(spent.scope, 'openid')) return { tokens, told: undefined }

@@ -92,7 +92,7 @@ interface AnsweredSignIn {
 
 /**
  * Signs in with the answer of a provider. A failed attempt leaves it unspent, as does the first factor of a user who has a second
- * one: until that has passed nothing is linked, verified or claimed. Throws what an exchange of the API throws before the gate.
+ * one: until that has passed nothing is linked, verified or taken over. Throws what an exchange of the API throws before the gate.
  */
 export async function signInByProvider(
   deps: Deps<Pool>,

@@ -152,7 +152,7 @@ async function getLiveSession(
 
 /**
  * Sets a new password with the token of a mail. Ends every session and token of the user and clears a lockout. The second factor
- * stays on, and the user is not logged in. Returns the redirect URL if the request for the mail named one. Throws
+ * stays on, and the user is not signed in. Returns the redirect URL if the request for the mail named one. Throws
  * `invalid_token`, and `validation_failed` for the password, which leaves the token unspent.
  */
 export async function resetPassword(

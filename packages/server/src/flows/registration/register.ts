@@ -106,7 +106,7 @@ export async function register(
   // One statement reads the users of the address and tells whether the app in memory is still current.
   const { users, catalogGeneration } = await listUsersOfEmail(deps, input.email)
   const app = await resolveApp(deps, input, catalogGeneration) // step 1
-  // No user must be made by somebody who could not log in with it. A mode without tokens is for backends and for our own pages.
+  // No user must be made by somebody who could not sign in with it. A mode without tokens is for backends and for our own pages.
   if (input.mode !== 'register_or_return') assertAuthenticated(app, client)
   const invitation = invitationOf(input)
   const isInvited = invitation !== undefined && (await isInvitedTo(deps, app, invitation, input))

@@ -12,7 +12,7 @@ import { assertNotLocked, countFailure } from '../../resources/lockouts/lockouts
 import { type Attempt, giveBackAttempt, takeAttempt } from '../../resources/rate-limits/rate-limits.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 
-/** An attempt that was counted, and its way in. `enter` gives the attempt back if the login succeeds. */
+/** An attempt that was counted, and its way to sign in. `enter` gives the attempt back if the login succeeds. */
 export interface CountedAttempt {
   attempt: Attempt | undefined
   way: WayIn
@@ -23,16 +23,16 @@ interface AttemptPlan<T extends AttemptTarget> {
   target: T | (() => Promise<T>)
   /** What the function searches by. It goes into the audit. */
   named?: NamedTarget
-  /** Returns the way in. `target` is undefined if looking it up failed. */
+  /** Returns the way to sign in. `target` is undefined if looking it up failed. */
   way(target: T | undefined): WayIn
   /** Audits why the attempt failed, if it is not a login. */
   recordFailure?(error: ApiError, target: T): Promise<void>
 }
 
 /**
- * Runs one attempt to prove who a user is, under the limit of its way in and the lockout. `prove` checks the credentials and does
- * what they are for; it gives the attempt back, or lets `enter` do so. Both limits count credentials that do not fit; any other
- * error gives the attempt back. The result of an attempt is disclosed only while its way in is not locked. Throws `rate_limited`,
+ * Runs one attempt to prove who a user is, under the limit and the lockout of its way to sign in. `prove` checks the credentials and
+ * does what they are for; it gives the attempt back, or lets `enter` do so. Both limits count credentials that do not fit; any other
+ * error gives the attempt back. The result of an attempt is disclosed only while its way to sign in is not locked. Throws `rate_limited`,
  * `account_locked`, and what `target` and `prove` throw.
  */
 export async function withAttempt<T extends AttemptTarget, R>(
@@ -53,7 +53,7 @@ export async function withAttempt<T extends AttemptTarget, R>(
 }
 
 /**
- * Counts the attempt, and refuses it while its way in is locked. The target decides which limit counts it, so it is looked up
+ * Counts the attempt, and refuses it while its way to sign in is locked. The target decides which limit counts it, so it is looked up
  * first. A full limit takes precedence over an error of that lookup. Refusals are audited: none has cost a hash.
  */
 async function begin<T extends AttemptTarget>(
@@ -129,7 +129,7 @@ export interface WayIn {
   device?: string
 }
 
-/** The way in with a password. `users` are all users with the address; `user` is the one whose password is tried. */
+/** Signing in with a password. `users` are all users with the address; `user` is the one whose password is tried. */
 export function byPassword(
   deps: Deps,
   { email, pools, user, users }: { email: string; pools: readonly string[]; user?: PooledUser; users: readonly PooledUser[] },
@@ -141,7 +141,7 @@ export function byPassword(
   return { limitKey: limitKey(deps, email, 'password'), lockKeys: lockKeys(pools), clearedKeys }
 }
 
-/** The way in with a password on a device that has logged this user in before. */
+/** Signing in with a password on a device where this user has signed in before. */
 export function byKnownDevice(deps: Deps, { id, email }: PooledUser, device: string): WayIn {
   const key = deviceKey(id, device)
   return { limitKey: limitKey(deps, email, 'device', device), lockKeys: [key], clearedKeys: [key], device: key }
@@ -155,7 +155,7 @@ export function bySession(deps: Deps, { id, email }: PooledUser, sessionId: stri
   return { limitKey: limitKey(deps, email, 'session', sessionId), lockKeys: [sessionKey(id, sessionId)], clearedKeys: [] }
 }
 
-/** The way in with something that cannot be guessed. Only a second-factor code can be wrong. */
+/** Signing in with something that cannot be guessed. Only a second-factor code can be wrong. */
 export function byToken(deps: Deps, email: string, kind: 'magic_link' | 'email_code' | 'provider' | 'passkey'): WayIn {
   return { limitKey: limitKey(deps, email, kind), lockKeys: [], clearedKeys: [] }
 }

@@ -143,7 +143,7 @@ export function foreseeEntry(
   return foreseeAdmission(deps, { ...request, overrides: {} }, actor)
 }
 
-/** Audit details about the way in. There are none for a password, the usual one. */
+/** Audit details about the sign-in method. There are none for a password, the usual one. */
 export function methodDetails(authMethod: string): { details?: { auth_method: string } } {
   return authMethod === 'password' ? {} : { details: { auth_method: authMethod } }
 }

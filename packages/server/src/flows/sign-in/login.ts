@@ -34,8 +34,8 @@ export interface PasswordLogin {
 }
 
 /**
- * Logs in with a password. The steps, as a caller can observe them: count the attempt against its limit, find the app, find the
- * user, refuse a locked way in, verify the password, refuse an address that the app wants verified and that is not, pass the
+ * Signs a user in with a password. The steps, as a caller can observe them: count the attempt against its limit, find the app, find the
+ * user, refuse a locked way to sign in, verify the password, refuse an address that the app wants verified and that is not, pass the
  * second factor, and then the gate, which checks account, roles and grant (`docs/why/flows/login.md`). A wrong password, an unknown
  * user, a user outside the app's pools and a deleted user cannot be told apart: they take the same time and give the same
  * `invalid_credentials`. Anything that depends on the account is disclosed only after a correct password. Also throws
@@ -89,7 +89,7 @@ export async function logInWith(
 async function accept(deps: Deps<Tx>, token: string, verified: PooledUser, actor: Actor): Promise<Acceptance> {
   await lockUserRow(deps, verified.id)
   const user = await getUser(deps, verified.id)
-  // The account was claimed, or its password changed, after the password was checked. The session would be dead, but a membership
+  // The account was taken over, or its password changed, after the password was checked. The session would be dead, but a membership
   // would stay.
   if (user.min_token_version > verified.token_version) throw new ApiError('invalid_credentials')
   return acceptInvitation(deps, token, user, actor)
@@ -120,7 +120,7 @@ async function findTarget(deps: Deps, { email, app_code }: PasswordLogin, knownA
   return { email, app, user: firstInPools(users, poolSet(app)), users, minIat }
 }
 
-/** The key of the device, if it has logged in before whom the address names. */
+/** The key of the device, if the user whom the address names has signed in on it before. */
 export async function knownDeviceOf(
   deps: Deps,
   { email, deviceToken }: { email: string; deviceToken: string | undefined },

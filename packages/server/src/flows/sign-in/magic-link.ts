@@ -111,7 +111,7 @@ export async function logInByMail<R>(deps: Deps<Pool>, link: MailLogin<R>, actor
   // Pools may have changed since the mail. A user whom a login through the app would not find cannot use a link either.
   const before = await findUserInPools(deps, found.email, poolSet(app))
   if (before?.id !== found.user_id) throw invalidToken()
-  // Spend the code before the transaction. An account that is about to be claimed needs none.
+  // Spend the code before the transaction. An account that is about to be taken over needs none.
   const isClaim = !isHolder && (await findClaimable(deps, before)) !== undefined
   const half = halfOf?.(before) ?? firstFactor(deps, before, method)
   const proof = isClaim ? undefined : await passSecondFactor(deps, half, code, actor)

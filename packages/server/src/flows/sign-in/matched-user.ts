@@ -96,8 +96,8 @@ export interface ProviderLogin<R> {
 }
 
 /**
- * Logs in a user whom a provider vouches for, and links the two if they are not linked yet. Linking by e-mail verifies the
- * address, and claims an unproven account. Returns undefined if the login no longer matches the user in the same way.
+ * Signs in a user whom a provider vouches for, and links the two if they are not linked yet. Linking by e-mail verifies the
+ * address, and takes over an unproven account. Returns undefined if the login no longer matches the user in the same way.
  */
 export async function logInMatchedUser<R>(
   deps: Deps<Pool>,
@@ -111,7 +111,7 @@ export async function logInMatchedUser<R>(
   const { email } = user
   const attempt = { target: { email, user, app }, way: () => byToken(deps, email, 'provider') }
   return withAttempt(deps, attempt, actor, async (_, counted) => {
-    // Spend the code before the transaction. An account that is about to be claimed needs none.
+    // Spend the code before the transaction. An account that is about to be taken over needs none.
     const isClaim = (await accountToClaim(deps, matched)) !== undefined
     const half = login.halfOf?.(user) ?? firstFactor(deps, user, provider)
     const proof = isClaim ? undefined : await passSecondFactor(deps, half, login.twoFactorCode, actor)
@@ -121,7 +121,7 @@ export async function logInMatchedUser<R>(
   })
 }
 
-/** `proof` is undefined for an account that is claimed. */
+/** `proof` is undefined for an account that is taken over. */
 async function logIn<R>(
   deps: Deps<Tx>,
   exchange: Exchange,

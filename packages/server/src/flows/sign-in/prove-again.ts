@@ -84,7 +84,7 @@ export async function requireFreshProof(deps: Deps<Pool>, identity: Identity, ac
 }
 
 /**
- * Asks a logged-in user for the credentials again, so that a stolen access token is not enough. Guesses are limited, counted and
+ * Asks a signed-in user for the credentials again, so that a stolen access token is not enough. Guesses are limited, counted and
  * answered like those at a login, but wrong passwords count against the session: neither do strangers who lock the password of
  * the address bar its user, nor do guesses bar a login. Success clears no failures. Checks only the credentials that are given,
  * and a code only if a second factor is active. Throws `rate_limited`, `account_locked`, `invalid_credentials`,
@@ -208,7 +208,7 @@ type PersonActor = Actor & { caller: PersonCaller }
 
 /**
  * Renews the proof of a browser session with the password of its person, and the second factor if one is active. Guesses are limited,
- * counted and audited like those of a logged-in user (`proveAgain`). Throws what that throws, `two_factor_required`, and
+ * counted and audited like those of a signed-in user (`proveAgain`). Throws what that throws, `two_factor_required`, and
  * `token_revoked` if the session has ended meanwhile.
  */
 export async function proveByPassword(

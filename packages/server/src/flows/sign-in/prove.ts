@@ -24,9 +24,9 @@ interface SecondFactorOwner {
 }
 
 /**
- * Checks the second factor at every way in, after the first one. An accepted code is spent at once, even if the login then fails,
+ * Checks the second factor at every way to sign in, after the first one. An accepted code is spent at once, even if the login then fails,
  * so call this before the transaction. Of concurrent uses of a code, only one succeeds. Wrong codes are counted per user across
- * all ways in, and lock the second factor at all of them. Returns null if the user has none. Throws `account_locked`,
+ * all ways to sign in, and lock the second factor at all of them. Returns null if the user has none. Throws `account_locked`,
  * `two_factor_required` without a code, `invalid_two_factor_code`.
  */
 export async function checkSecondFactor(
@@ -157,7 +157,7 @@ export function proofOfNewcomer(user: NewAccount, method: string): Proof {
   return proof({ userId: user.id, method, firstProvenAt: now, signedInAt: now, second: null, version: user.token_version })
 }
 
-/** For a claimed account: its second factor, whose owner was unknown, has been removed. */
+/** For an account that was taken over: its second factor, whose owner was unknown, has been removed. */
 export function proofOfClaimed(deps: Deps, { user }: ClaimedAccount, method: string): Proof {
   const now = deps.clock()
   return proof({ userId: user.id, method, firstProvenAt: now, signedInAt: now, second: null, version: user.token_version })

@@ -201,7 +201,7 @@ async function registerAndEnter(deps: Deps<Pool>, exchange: Exchange, actor: Act
     deps,
     exchange,
     async (deps, { user, access, entry }) => {
-      // Nor does a confidential app get a user by this door who would have to wait for access.
+      // A confidential app gets no user here, not even one who would have to wait for access.
       assertAuthenticated(app, undefined)
       const request = entry && { ...entry, client: undefined, counted: undefined }
       return { user, access, entered: request && (await orEnrolment(enter(deps, request, actor))) }
@@ -219,7 +219,7 @@ async function registerAndEnter(deps: Deps<Pool>, exchange: Exchange, actor: Act
 }
 
 /**
- * Finishes a link that a logged-in user began: exchanges a code for the identity. Requires the bearer of the same session, so
+ * Finishes a link that a signed-in user began: exchanges a code for the identity. Requires the bearer of the same session, so
  * that a user cannot be tricked into linking an attacker's account. The address at the provider is ignored, and is not verified
  * by this. Throws the `token_*` errors, `invalid_sso_code` for any other session, `sso_provider_disabled`, `app_inactive`,
  * `auth_method_not_allowed` and `identity_in_use`. A failed attempt leaves the code unspent.

@@ -24,7 +24,7 @@ export interface AccountClaim {
 }
 
 export interface StrippedAccount {
-  /** The account afterwards. Its token version is the new floor. */
+  /** The account afterwards. Its token version is the new minimum. */
   user: PooledUser
   hasLost: boolean
 }
@@ -56,7 +56,7 @@ export async function claimAccounts(deps: Deps<Tx>, claims: readonly AccountClai
 }
 
 /**
- * Claims an account for a user who has just proven that the mailbox is theirs, which verifies the address. Mails them a notice if
+ * Takes over an account for a user who has just proven that the mailbox is theirs, which verifies the address. Mails them a notice if
  * the account lost anything.
  */
 export async function claimByMailbox(

@@ -238,7 +238,7 @@ export function checkPolicy(app: Policy, input: { email: string; method: string;
 }
 
 /**
- * Checks that a method may create an account, or be added to one, through this app. Users who have an account may log in by any
+ * Checks that a method may create an account, or be added to one, through this app. Users who have an account may sign in by any
  * method. Throws `auth_method_not_allowed`.
  */
 export function assertMethodAllowed(app: Pick<App, 'allowed_auth_methods'>, method: string): void {

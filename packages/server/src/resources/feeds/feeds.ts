@@ -83,7 +83,7 @@ export function withCursors<Row>(
 
 const feeds = [revocationFeed, userChangeFeed]
 
-/** Restarts the feeds, with a floor under `iat` of all tokens. Readers with an older cursor forget what they know. */
+/** Restarts the feeds, with an earliest time of issue of all tokens. Readers with an older cursor forget what they know. */
 export async function restartFeeds(deps: Deps<Tx>, minIat: number): Promise<void> {
   for (const feed of feeds) {
     await Feed.lock(deps.db, feed)

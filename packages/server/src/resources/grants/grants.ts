@@ -108,8 +108,8 @@ interface GrantOutcome {
 
 /**
  * Grants users access to an app. An active grant changes only in the fields that are given; if it now ends earlier, the access
- * tokens already issued for it are dead. A revoked or expired grant starts over, and its old tokens stay dead because their floor
- * stays. Open requests of the users are closed as approved. Returns results in the order of
+ * tokens already issued for it are dead. A revoked or expired grant starts over, and its old tokens stay dead because the minimum
+ * token version stays. Open requests of the users are closed as approved. Returns results in the order of
  * the users. Throws `validation_failed`, and `last_system_admin` if the grant of the last one now ends.
  */
 export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor): Promise<GrantOutcome[]> {

@@ -26,7 +26,7 @@ export const listIdentitiesQuery = z.strictObject(pageQuery)
 
 export const identityPage = page(identityRecord)
 
-/** The identities that a user can log in with, newest first, each with its provider. Throws `not_found`. */
+/** The identities that a user can sign in with, newest first, each with its provider. Throws `not_found`. */
 export async function listIdentities(deps: Deps, userId: string, request: PageRequest): Promise<Page<UserIdentity>> {
   const { id } = await getUser(deps, userId)
   return withPage(UserIdentity.full(deps.db).where({ user_id: id }), request, 'user_identities.id')

@@ -302,8 +302,8 @@ function invalidInvitation(): ApiError {
 }
 
 /**
- * Accepts an invitation for a logged-in user. It reads the session again under the lock of the user's row: if the account was
- * claimed meanwhile, its session has ended and the call is refused. Throws `token_revoked`, `invalid_invitation`, and
+ * Accepts an invitation for a signed-in user. It reads the session again under the lock of the user's row: if the account was
+ * taken over meanwhile, its session has ended and the call is refused. Throws `token_revoked`, `invalid_invitation`, and
  * `already_member`, which leaves the invitation unspent and the membership as it is.
  */
 export async function joinOrganization(

@@ -135,7 +135,7 @@ export function invalidToken(): ApiError {
 }
 
 /**
- * Deletes the unspent tokens that could log in or set another password: the user may be setting a new password because such a
+ * Deletes the unspent tokens that could sign somebody in or set another password: the user may be setting a new password because such a
  * link got into the wrong hands. The tokens of an unproven account stay, because the owner of the address needs one to take the
  * account over, and the stranger who registered it must not prevent that. Needs the transaction that sets the password.
  */

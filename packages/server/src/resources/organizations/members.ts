@@ -240,7 +240,7 @@ export async function lockOrganizationsOf(
   await lockAllUntilCommit(deps.db, 'organization', [...new Set([...ids, ...more])].sort())
 }
 
-/** Ends all memberships of a user, for an account that is claimed. Returns how many. Needs `lockOrganizationsOf` before. */
+/** Ends all memberships of a user, for an account that is taken over. Returns how many. Needs `lockOrganizationsOf` before. */
 export async function removeMemberships(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
   const memberships = await listMemberships(deps, userId)
   await OrganizationMembership.remove(deps.db, { user_id: userId })

@@ -26,9 +26,9 @@ export async function endSession(
 }
 
 /**
- * Kills a user's tokens of one app, or of all apps if `appId` is null: raises the token version, sets the floor above the old
- * tokens, and ends the sessions below it. Tokens of other apps stay alive, because their floor does not change. The session
- * `keptSessionId` goes on with the new version. Returns the new floor.
+ * Kills a user's tokens of one app, or of all apps if `appId` is null: raises the token version, sets the minimum above the
+ * old tokens, and ends the sessions below it. Tokens of other apps stay alive, because their minimum does not change. The session
+ * `keptSessionId` goes on with the new version. Returns the new minimum.
  */
 export async function raiseTokenVersion(
   deps: Deps<Tx>,
@@ -84,7 +84,7 @@ export async function raiseAccessFloor(
   if (appIds.length === 0) return
   const version = await raise(deps, userId, { ofAllApps: false })
   const named = appIds.filter((id) => id !== null)
-  // A user may be in an app without a grant. There is no row for a floor then, so it is set for all apps.
+  // A user may be in an app without a grant. There is no row for a minimum then, so it is set for all apps.
   const grants = UserApp.list(deps.db, { user_id: userId }).whereIn('app_id', named)
   const isOfNamed = named.length === appIds.length && (await grants.clone().resultSize()) >= named.length
   if (isOfNamed) await grants.patch({ min_access_version: version })
@@ -124,7 +124,7 @@ export async function endAccessOfApp(deps: Deps<Tx>, appId: string): Promise<voi
 /** Kills the machine tokens of an account at every app. An account that may still get tokens can get new ones. */
 export async function endMachineTokens(deps: Deps<Tx>, accountId: string): Promise<void> {
   const minTokenVersion = await ServiceAccount.raiseTokenVersion(deps.db, accountId)
-  // Without the account, its deletion has announced the floor.
+  // Without the account, its deletion has announced the minimum.
   if (minTokenVersion !== undefined) deps.revocations.note({ userId: accountId, appId: null, minTokenVersion })
 }
 

@@ -32,7 +32,7 @@ export interface SessionRequest {
   user: PooledUser
   /** Null for a login without an app, if the settings allow one. */
   app: App | null
-  /** The app as it has authenticated. Undefined at the API's own doors, where no app authenticates. */
+  /** The app as it has authenticated. Undefined at the API's own calls, where no app authenticates. */
   client: ClientCaller | undefined
   organizationId?: string | undefined
   overrides: Overrides
@@ -41,7 +41,7 @@ export interface SessionRequest {
   /** Optional; read from the database when absent. */
   rolesAndGrant?: RolesAndGrant | undefined
   /**
-   * Set if the user accepted an invitation on the way in. The user then does not join the default organization as well.
+   * Set if the user accepted an invitation while signing in. The user then does not join the default organization as well.
    * `opensSignUp` is false for a member of the organization, who leaves the invitation to another user.
    */
   invitation?: { opensSignUp: boolean } | undefined
@@ -50,7 +50,7 @@ export interface SessionRequest {
 /** A request of a user who signs in, with the proof that opens the session. */
 export interface EntryRequest extends Omit<SessionRequest, 'rolesAndGrant' | 'shown'> {
   proof: Proof
-  /** What the door has just read of the user. */
+  /** What the use case has just read of the user. */
   known?: KnownRights
   /** The browser session that a code came from. The app session, whose id is given, ends no later than one that began with it. */
   browser?: { id: string; startedAt: number; sessionId: string; scope: string } | undefined
@@ -74,9 +74,10 @@ export interface Admission {
 }
 
 /**
- * The gate that every door leads through: login, registration, refresh, magic link, third-party login. It checks the account, the
- * app, the pools, the address, the second factor that the app demands, the organization, the roles and the grant (docs/why/flows/login.md). The door has already checked the
- * password or its equivalent. Provisioning that is due happens here, in the door's transaction.
+ * The gate that every call for tokens passes: login, registration, refresh, magic link, third-party login. It checks the account, the
+ * app, the pools, the address, the second factor that the app demands, the organization, the roles and the grant
+ * (docs/why/flows/login.md). The caller has already checked the password or its equivalent. Provisioning that is due happens here, in
+ * the caller's transaction.
  * Throws `account_suspended`, `app_inactive`, `invalid_client`, `email_unverified`, what `assertPolicyMet` throws,
  * `organization_membership_required`, `app_access_denied`.
  */
@@ -122,7 +123,7 @@ const freshGrant: GrantState = { exists: true, isActive: true, isRevoked: false,
 
 /**
  * What the gate would say, without writing: provisioning that is due counts as done. Returns also whether the user has access
- * already, or enters without a grant by right, and the floor below which a proof opens nothing in the app. A confidential app
+ * already, or enters without a grant by right, and the minimum token version below which a proof opens nothing in the app. A confidential app
  * authenticates later, where it gets the tokens.
  */
 export async function foreseeAdmission(
@@ -171,11 +172,11 @@ async function judge(deps: Deps, request: AskedEntry, actor: Actor, { client, as
   if (user.status !== 'active') throw new ApiError('account_suspended')
   const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, request.app?.id ?? null))
   const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
-  // Read the app again. The door read it before a password was hashed, and an app that was closed since must not get a token.
+  // Read the app again. The caller read it before a password was hashed, and an app that was closed since must not get a token.
   const app = request.app && ((await catalog.findApp({ id: request.app.id })) ?? request.app)
   if (app) assertAppActive(app)
   if (app && client !== 'later') assertAuthenticated(app, client)
-  // A door that looks for a user among the pools has checked this. A session may be older than the pools of its app or its user.
+  // A caller that looks for a user among the pools has checked this. A session may be older than the pools of its app or its user.
   if (!isInPools(user, poolSet(app)))
     throw new ApiError('app_access_denied', { detail: 'The user is not in any pool of this app' })
   assertVerifiedFor(app, user)

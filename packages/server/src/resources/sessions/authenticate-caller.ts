@@ -14,7 +14,7 @@ import { authenticateServiceAccount } from '../service-accounts/service-accounts
 
 /**
  * Identifies the caller by a bearer token. Every call checks signature and times, and then the current state of the session, the
- * account, the app and the floors. Roles come from the database and never from the token, because every consumer holds the secret
+ * account, the app and the minimum token versions. Roles come from the database and never from the token, because every consumer holds the secret
  * that signs it. A prefix marks tokens of service accounts. Throws `token_invalid`, `token_expired`, `token_revoked`.
  */
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {

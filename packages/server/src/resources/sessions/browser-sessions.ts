@@ -102,8 +102,8 @@ export interface BrowserSecrets {
 }
 
 /**
- * Gives a browser session a new secret, after a change that concerns how its person signs in. With `version` it goes on over a floor
- * that has just ended it. Needs `lockOwner` in the same transaction.
+ * Gives a browser session a new secret, after a change that concerns how its person signs in. With `version` it goes on over a
+ * minimum token version that has just ended it. Needs `lockOwner` in the same transaction.
  */
 export async function renewSecrets(deps: Deps<Tx>, live: LiveBrowserSession, version?: number): Promise<BrowserSecrets> {
   const secret = newOpaqueToken(TOKEN_PREFIXES.browserSession)

@@ -3,7 +3,7 @@ import { presentAppRef } from '../apps/present.ts'
 import type { PooledUser } from '../users/present.ts'
 import { presentUser } from '../users/present.ts'
 
-/** The answer of every door. Lifetimes are in seconds. */
+/** The answer of every call that gives tokens. Lifetimes are in seconds. */
 export function presentTokens(input: {
   admission: { user: PooledUser; app: { id: string; code: string } | null; membership: TokenAnswer['organization'] }
   accessToken: string

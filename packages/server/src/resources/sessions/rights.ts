@@ -11,7 +11,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { type GrantState, grantStateOf } from '../grants/grants.ts'
 import type { PooledUser, ShownUser } from '../users/present.ts'
 
-/** The global roles of a user and their grant for an app. One statement reads them, alone or with what the door reads anyway. */
+/** The global roles of a user and their grant for an app. One statement reads them, alone or with what the caller reads anyway. */
 export interface RolesAndGrant {
   globalRoles: string[]
   grant: GrantState

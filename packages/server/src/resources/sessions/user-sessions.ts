@@ -105,7 +105,7 @@ export async function logOutElsewhere(
   })
 }
 
-/** The same, in a transaction that has locked the user. Returns the new floor. */
+/** The same, in a transaction that has locked the user. Returns the new minimum token version. */
 export async function endSessions(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
   await recordEvent(deps, { event: 'logout.all', actor, userId })
   return raiseTokenVersion(deps, { userId, appId: null, reason: 'logout.all' })
@@ -124,7 +124,7 @@ export async function readSelf(deps: Deps, claims: UserCaller['claims']): Promis
 }
 
 /**
- * Locks the row of the caller's user until the transaction ends, and reads the caller again. If the account was claimed or closed,
+ * Locks the row of the caller's user until the transaction ends, and reads the caller again. If the account was taken over or closed,
  * or its password changed, after the call was authenticated, its session has ended and must not change anything. Throws
  * `token_revoked`.
  */

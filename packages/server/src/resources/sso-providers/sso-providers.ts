@@ -125,7 +125,7 @@ async function getProviderForUpdate(deps: Deps<Tx>, code: string): Promise<SsoPr
   return found(await forUpdate(deps.db, SsoProvider.find(deps.db, { code })))
 }
 
-/** A provider that users may log in with. Throws `not_found`, `sso_provider_disabled`. */
+/** A provider that users may sign in with. Throws `not_found`, `sso_provider_disabled`. */
 export async function getEnabledProvider(deps: Deps, code: string): Promise<SsoProvider> {
   return enabled(await getProvider(deps, code))
 }
@@ -142,7 +142,7 @@ export async function findKeptProvider(deps: Deps<Tx>, id: string): Promise<SsoP
   return provider && enabled(provider)
 }
 
-/** The providers that users may log in to the app with. */
+/** The providers that users may sign in to the app with. */
 export async function listProvidersOf(deps: Deps, app: Pick<App, 'code'>): Promise<SsoProvider[]> {
   const providers = await SsoProvider.list(deps.db, { enabled: true }).orderBy('code')
   return providers.filter((provider) => serves(provider, app))

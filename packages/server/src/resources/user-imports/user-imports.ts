@@ -54,7 +54,7 @@ export const importUsersQuery = z.strictObject({
 export const importAnswer = z
   .object({
     imported: z.int().meta({ description: 'Users created' }),
-    updated: z.int().meta({ description: 'Lines that added tags, apps or roles to an existing user, or claimed one' }),
+    updated: z.int().meta({ description: 'Lines that added tags, apps or roles to an existing user, or took one over' }),
     unchanged: z.int().meta({ description: 'Lines that had nothing to add' }),
     failed: z.int(),
     errors: z
@@ -79,7 +79,7 @@ interface PlannedUser {
   madeFrom?: ImportedUser
   /** Set for an existing user with an unproven account. */
   unproven?: ClaimableAccount | undefined
-  /** The line that claimed the account. It is written like the line of a new user. */
+  /** The line that took over the account. It is written like the line of a new user. */
   claimedBy?: { account: ClaimableAccount; line: ImportedUser }
   /** What lines added to an existing user. */
   added: { tags: string[]; roles: string[]; appIds: string[] }

@@ -15,7 +15,7 @@ import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { type PooledUser, userOf } from './present.ts'
 
-/** A user with the active second factor, which every way in asks for. */
+/** A user with the active second factor, which every way to sign in asks for. */
 export interface FoundUser extends PooledUser {
   factor: FactorRow | null
 }

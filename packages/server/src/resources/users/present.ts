@@ -11,7 +11,7 @@ export type ShownUser = Omit<ShownUserRow, 'tags'> & { tags: string[] }
 /** A user row with the names of its pool tags. */
 export type PooledUser = Omit<UserRow, 'tags'> & { tags: string[] }
 
-/** An unproven user. Only unproven users can be claimed. */
+/** An unproven user. Only their accounts can be taken over. */
 export type ClaimableAccount = Claimable<PooledUser>
 
 /** A user as answers show it. */

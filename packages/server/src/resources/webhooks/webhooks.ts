@@ -80,13 +80,13 @@ interface UserAnnouncement {
   app: App
   user: z.output<typeof userRecord>
   organization: Membership | null
-  /** The body of the registration, parsed but not validated; `{}` for a door without one. */
+  /** The body of the registration, parsed but not validated; `{}` for a call without one. */
   received: Record<string, unknown>
 }
 
 /**
  * Announces a user who was created through an app to the app's webhooks. The messages are written in the transaction that creates
- * the user, and sent after it commits. Every door that creates users through an app calls this; logins, imports and admins do
+ * the user, and sent after it commits. Every flow that creates users through an app calls this; logins, imports and admins do
  * not.
  */
 export async function announceUser(deps: Deps<Tx>, announced: UserAnnouncement, actor: Actor): Promise<void> {
