@@ -27,7 +27,7 @@ after(async () => {
 
 const ask = (path, headers, method = 'GET') => fetch(url + path, { method, headers })
 
-test('a token of this app gets in', async () => {
+test('a request with a token of this app is answered 200', async () => {
   const reply = await ask('/', bearer())
   assert.equal(reply.status, 200)
   assert.deepEqual(await reply.json(), { hello: 'test.user@example.com', app: 'notes' })

@@ -50,7 +50,7 @@ test('a login answers with tokens, the user, the app and no organization', async
 })
 
 // covers login-order login-account-limit login-app-first login-account-state
-test('a login with every fault answers each step in order, until all faults are fixed', async () => {
+test('a login with every fault at once reports them one by one, in the order of the steps, until all are fixed', async () => {
   const limits = { AUTH_RATE_LIMIT_ACCOUNT: '3/60', AUTH_LOCKOUT_THRESHOLD: '3', AUTH_LOCKOUT_SECONDS: '120' }
   const on = freezeClock(await buildService(limits))
   const { user, access_token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
@@ -137,7 +137,7 @@ test('a browser, a phone and a server get the same answers at each step, without
 
 describe('the app of a login', () => {
   // covers login-app-first error-app-inactive error-app-unknown
-  test('the app is checked before the account: an unknown one is 404 and an inactive one 403 for anybody', async () => {
+  test('a login checks the app before the account: anybody gets 404 for an unknown app and 403 for an inactive one', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const suspended = (await buildUser(service, app)).user
@@ -153,11 +153,11 @@ describe('the app of a login', () => {
     expect((await service.login(user.email, app.code)).status).toBe(200)
   })
 
-  test.for(['', '   ', null, undefined])('an app named %j is 400', async (app_code) => {
+  test.for(['', '   ', null, undefined])('a login with the app code %j is answered 400', async (app_code) => {
     expect((await service.login(someEmail(), '', { app_code })).body).toMatchObject({ status: 400, code: 'app_code_required' })
   })
 
-  test('the app is named only by its exact code', async () => {
+  test('a login finds an app only by its exact code', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     for (const code of [app.id, app.code.toUpperCase(), `${app.code}%`, '_', "' or 1=1 --"]) {
@@ -166,7 +166,7 @@ describe('the app of a login', () => {
   })
 })
 
-test('undeclared members of the body open nothing: no other app and no invitation', async () => {
+test('undeclared members in the body of a login choose no other app and spend no invitation', async () => {
   const pool = `pool-${randomUUID()}`
   const elsewhere = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: pool })
   const { user } = await buildUser(service, elsewhere)
@@ -189,7 +189,7 @@ test('undeclared members of the body open nothing: no other app and no invitatio
 })
 
 // covers state-deleted login-one-answer error-credentials login-account-state
-test('an unknown user, a wrong password, a foreign pool, a deleted user and a missing password get one answer', async () => {
+test('a login gives one answer for an unknown or deleted user, a wrong or missing password, and a foreign pool', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const elsewhere = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: `pool-${randomUUID()}` })
   const { user } = await buildUser(service, app)
@@ -226,7 +226,7 @@ test('an unknown user, a wrong password, a foreign pool, a deleted user and a mi
 })
 
 // covers state-suspended login-account-state
-test('a suspended account, missing access and a missing membership are reported only after the right password', async () => {
+test('a login reports a suspended account, missing access or a missing membership only after the right password', async () => {
   const app = await buildApp(service)
   const organization = await buildOrganization(service)
   const { user } = await buildUser(service, app)
@@ -240,9 +240,9 @@ test('a suspended account, missing access and a missing membership are reported 
   expect((await service.login(user.email, app.code)).body).toMatchObject({ status: 403, code: 'account_suspended' })
 })
 
-describe('the organization of a login, organization_id', () => {
+describe('the organization_id of a login', () => {
   // covers claim-roles login-organization login-global-roles login-permissions permissions-tokens membership-role
-  test('the organization of a member puts that organization and only its roles into the token', async () => {
+  test("a login with a member's organization puts that organization and only its roles into the token", async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, permission_scope: 'roles', service_codes: ['shop'] })
     await registerPermissions(service, 'shop', ['orders:read', 'orders:write'])
     const [clerk, buyer] = [
@@ -270,7 +270,7 @@ describe('the organization of a login, organization_id', () => {
     expect(claims).not.toHaveProperty('org_slug')
   })
 
-  test('the organization of a member without roles gives no role at all', async () => {
+  test('a login with the organization of a member without roles gives no role at all', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const organization = await buildOrganization(service)
@@ -285,7 +285,7 @@ describe('the organization of a login, organization_id', () => {
   })
 
   // covers login-organization
-  test('an unknown organization and a foreign one are 403, a malformed one is 400, and null and blank mean none', async () => {
+  test('a login answers 403 to an unknown or foreign organization, 400 to a malformed one, and takes null and blank as none', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const other = await buildOrganization(service)
@@ -324,7 +324,7 @@ describe('access to the app', () => {
     expect((await service.admin('GET', `/admin/users/${user.id}`)).body.apps).toEqual([])
   })
 
-  test('a super_admin needs a grant', async () => {
+  test('a super_admin needs a grant for every app, including authctl', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     await assignRole(service, user.id, 'super_admin')
@@ -337,7 +337,7 @@ describe('a login without an app', () => {
     on.call('POST', '/auth/login', { body: { email, password: PASSWORD, ...extra } })
 
   // covers login-no-app error-app-code-required
-  test('a login without an app is 400 with AUTH_REQUIRE_APP_CODE, also together with AUTH_ALLOW_BASE_USER_LOGIN', async () => {
+  test('a login without an app is answered 400 with AUTH_REQUIRE_APP_CODE, even with AUTH_ALLOW_BASE_USER_LOGIN', async () => {
     const both: Record<string, string> = { AUTH_REQUIRE_APP_CODE: 'true', AUTH_ALLOW_BASE_USER_LOGIN: 'true' }
     for (const settings of [{}, both]) {
       const on = await buildService(settings)
@@ -348,7 +348,7 @@ describe('a login without an app', () => {
   })
 
   // covers login-base-user
-  test('a login with AUTH_ALLOW_BASE_USER_LOGIN gives base_user and the core permissions, whatever the user holds', async () => {
+  test('a login without an app, with AUTH_ALLOW_BASE_USER_LOGIN, gives only base_user and the core permissions', async () => {
     const on = await buildService({ AUTH_ALLOW_BASE_USER_LOGIN: 'true' })
     await registerPermissions(on, 'shop', ['orders:read'])
     const app = await buildApp(on, { auto_grant_on_signup: true })
@@ -373,7 +373,7 @@ describe('a login without an app', () => {
   })
 
   // covers login-no-app
-  test('a login with AUTH_REQUIRE_APP_CODE=false gives the global roles without app claims', async () => {
+  test('a login without an app, with AUTH_REQUIRE_APP_CODE=false, gives the global roles and no claims about an app', async () => {
     const on = await buildService({ AUTH_REQUIRE_APP_CODE: 'false', JWT_ISSUER: 'https://id.example.com' })
     await registerPermissions(on, 'shop', ['orders:read', 'orders:write'])
     const role = await buildRole(on, 'global', ['orders:read'])
@@ -418,7 +418,7 @@ test.for([
   expect(body.errors[0].path.split('.')[0]).toBe(path)
 })
 
-test('a login shows the user as a registration does: without hash and counters', async () => {
+test('a login returns the same members of the user as a registration, without hash and counters', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
   const { body }: { body: Json } = await service.login(user.email, app.code)

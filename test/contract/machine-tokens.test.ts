@@ -81,7 +81,7 @@ test('an ordinary OAuth client gets a machine token', async () => {
   }
 })
 
-test('a request that shows the service token in two ways is refused', async () => {
+test('a token request that shows the service token in two ways is refused', async () => {
   const { token } = await buildAccount()
   const basic = { authorization: `Basic ${Buffer.from(`billing:${token}`).toString('base64')}` }
   const body = { ...grant, app_code: app.code, client_secret: token }
@@ -95,12 +95,12 @@ test.each([
   [{ app_code: undefined }, 'app_code', 'required'],
   [{ app_code: '' }, 'app_code', 'too_short'],
   [{ app_code: 7 }, 'app_code', 'invalid_type'],
-])('%j is refused and the error names the field %s', async (body, path, code) => {
+])('a token request with %j is refused, and the error names the field %s', async (body, path, code) => {
   const { token } = await buildAccount()
   expect((await ask(token, body)).body).toMatchObject({ code: 'validation_failed', errors: [{ path, code }] })
 })
 
-test('the claims name the account, the app and the kind, and no session or user', async () => {
+test('a machine token names its account, its app and its kind in claims, and no session or user', async () => {
   const account = await buildAccount()
   const claims = claimsOf(await tokenOf(account))
   const now = Math.floor(service.deps.clock() / 1000)
@@ -122,7 +122,7 @@ test('the claims name the account, the app and the kind, and no session or user'
   expect(Math.abs(claims.iat - now)).toBeLessThanOrEqual(60)
 })
 
-test('a token carries the permissions of its account for services of the app, and the core permissions', async () => {
+test('a machine token carries the permissions of its account for services of the app, and the core permissions', async () => {
   const account = await buildAccount()
   const { read, write } = await declare()
   const foreign = await declare(await buildApp(service))
@@ -132,7 +132,7 @@ test('a token carries the permissions of its account for services of the app, an
   expect(claimsOf(await tokenOf(account)).permissions).toEqual([...core, read].sort())
 })
 
-test('permissions are added and removed, each change is audited once, and a change without effect is not', async () => {
+test('the permissions of an account change as asked, and each change with an effect is audited once', async () => {
   const account = await buildAccount()
   const { read, write } = await declare()
   const path = `/admin/service-accounts/${account.id}/permissions`
@@ -159,7 +159,7 @@ test('permissions are added and removed, each change is audited once, and a chan
   expect(await patch({ add: [read], remove: [read] })).toMatchObject({ code: 'validation_failed' })
 })
 
-test('concurrent changes leave the permissions that the last one set, and no duplicates', async () => {
+test('concurrent changes leave an account with the permissions that the last one set, without duplicates', async () => {
   const account = await buildAccount()
   const { read, write } = await declare()
   const path = `/admin/service-accounts/${account.id}/permissions`
@@ -171,7 +171,7 @@ test('concurrent changes leave the permissions that the last one set, and no dup
 })
 
 describe('refused machine tokens', () => {
-  test('an account without the scope gets no token, and neither do other apps or codes that do not exist', async () => {
+  test('an account gets no token without the scope, for an app that it does not list, or for an unknown code', async () => {
     const other = await buildApp(service, { machine_tokens: true })
     const account = await buildAccount()
     for (const app_code of [other.code, 'no-such-app']) expectError(await ask(account.token, { app_code }), 'scope_required')
@@ -179,7 +179,7 @@ describe('refused machine tokens', () => {
     expectError(await ask((await buildAccount({ scopes })).token), 'scope_required')
   })
 
-  test('an app without machine_tokens and an inactive app are refused', async () => {
+  test('a token request for an app without machine_tokens, or for an inactive app, is refused', async () => {
     const closed = await buildApp(service)
     const account = await buildAccount({ app_codes: [closed.code] })
     expectError(await ask(account.token, { app_code: closed.code }), 'machine_tokens_disabled')
@@ -254,7 +254,7 @@ describe('machine tokens at the service', () => {
     expect((await service.call('POST', '/auth/introspect', asked)).body).toEqual({ active: false })
   })
 
-  test('a machine token with the claims of an admin opens nothing', async () => {
+  test('a machine token with the claims of an admin is refused by the admin API and by /auth/me', async () => {
     const admin = claimsOf((await service.login(ADMIN_EMAIL, 'authctl')).body.access_token)
     expect((await service.call('GET', '/admin/settings', { token: forgeToken(admin) })).status).toBe(200)
     const forged = forgeToken({ ...admin, kind: 'service' })
@@ -274,7 +274,7 @@ test('a machine token stays valid when its account gains rights', async () => {
   expect(claimsOf(await tokenOf(account)).tv).toBe(claimsOf(token).tv)
 })
 
-test('a trace of a machine token shows its account, what it opens and how it ended', async () => {
+test('the trace of a machine token shows its account, its permissions, and whether it is live, expired, ended or forged', async () => {
   const trace = async (token: string) => (await service.admin('POST', '/admin/tokens/trace', { body: { token } })).body
   const account = await buildAccount()
   const { read } = await declare()

@@ -58,7 +58,7 @@ test('a refresh token holds 256 random bits and only its hash is stored', async 
 })
 
 describe('a refresh token used twice', () => {
-  test('within the leeway, a second use gives a new access token and the same unused successor', async () => {
+  test('a second use within the leeway gives a new access token and the same unused successor', async () => {
     const first = await buildUser(service, await grantingApp())
     const once = (await refresh(first.refresh_token)).body
     for (const seconds of [0, 4, 5]) {
@@ -73,7 +73,7 @@ describe('a refresh token used twice', () => {
   })
 
   // covers auth-refresh
-  test('after the leeway, a second use ends the session, is audited and reaches consumers', async () => {
+  test('a second use after the leeway ends the session, is audited and reaches consumers', async () => {
     const app = await grantingApp()
     const first = await buildUser(service, app)
     const sid = claimsOf(first.access_token).sid
@@ -130,7 +130,7 @@ describe('a refresh token used twice', () => {
     expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token: chain[1] } }), 'invalid_refresh_token')
   })
 
-  test('an unknown token of up to 2,000 characters is 401', async () => {
+  test('a refresh with an unknown token of up to 2,000 characters is answered 401', async () => {
     for (const length of [1, 501, 2_000]) await expectDead('x'.repeat(length))
   })
 
@@ -171,7 +171,7 @@ describe('invalid refresh tokens', () => {
     async (token) => expectDead(token),
   )
 
-  test.for([undefined, null, '', 5, [], 'x'.repeat(2_001)])('the refresh token %j is 400', async (refresh_token) => {
+  test.for([undefined, null, '', 5, [], 'x'.repeat(2_001)])('the refresh token %j is answered 400', async (refresh_token) => {
     const { body } = await service.call('POST', '/auth/refresh', { body: { refresh_token } })
     expect(body).toMatchObject({ status: 400, code: 'validation_failed' })
     expect(body.errors[0].path).toBe('refresh_token')
@@ -245,7 +245,7 @@ describe('the data that each refresh reads again', () => {
     expect(claimsOf(body.access_token)).toMatchObject({ first_name: 'Renamed', email })
   })
 
-  test('a refresh for an inactive app is 403 and spends nothing, and works once the app is active', async () => {
+  test('a refresh for an inactive app is answered 403, spends nothing, and works once the app is active', async () => {
     const app = await grantingApp()
     const first = await buildUser(service, app)
     await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { status: 'inactive' } })
@@ -265,7 +265,7 @@ describe('the data that each refresh reads again', () => {
     expect((await me(first.access_token)).body.code).toBe('token_revoked')
   })
 
-  test("a refresh is 403 and spends nothing after the user has lost the tag of the app's pool", async () => {
+  test("a refresh is answered 403 and spends nothing after the user has lost the tag of the app's pool", async () => {
     const [home, elsewhere] = [somePool(), somePool()]
     const app = await grantingApp({ registration_namespace: home })
     const { user } = await buildUser(service, await grantingApp({ registration_namespace: elsewhere }))
@@ -280,7 +280,7 @@ describe('the data that each refresh reads again', () => {
     expect((await refresh(first.refresh_token)).status).toBe(200)
   })
 
-  test('a refresh is 403 and spends nothing after the app has stopped reading the pool, even for a system_admin', async () => {
+  test('a refresh is answered 403 and spends nothing after the app has stopped reading the pool, even for a system_admin', async () => {
     const elsewhere = somePool()
     const app = await grantingApp({ registration_namespace: somePool(), read_namespaces: [elsewhere] })
     const { user } = await buildUser(service, await grantingApp({ registration_namespace: elsewhere }))
@@ -294,7 +294,7 @@ describe('the data that each refresh reads again', () => {
     expect((await refresh(first.refresh_token)).status).toBe(200)
   })
 
-  test('a refresh is 403 if the grant has expired, and the token is invalid if the grant was revoked', async () => {
+  test('a refresh is answered 403 after the grant has expired, and the token is invalid after the grant was revoked', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     const path = `/admin/users/${user.id}/apps/${app.id}`
@@ -318,14 +318,14 @@ describe('the data that each refresh reads again', () => {
     expect((await refresh(first.refresh_token)).body).toMatchObject({ status: 403, code: 'app_access_denied' })
   })
 
-  test.for(['suspended', 'deleted'] as const)('the refresh token of an account that is %s is invalid', async (status) => {
+  test.for(['suspended', 'deleted'] as const)('the refresh token of a %s account is invalid', async (status) => {
     const first = await buildUser(service, await grantingApp())
     await closeAccount(service, first.user.id, status)
     await expectDead(first.refresh_token)
     expect((await me(first.access_token)).body.code).toBe('token_revoked')
   })
 
-  test('a refresh is 403 for a suspended user, even if the suspension ended no session', async () => {
+  test('a refresh is answered 403 to a suspended user, even if the suspension ended no session', async () => {
     const first = await buildUser(service, await grantingApp())
     await service.deps.db('users').where({ id: first.user.id }).update({ status: 'suspended' })
     expect((await refresh(first.refresh_token)).body).toMatchObject({ status: 403, code: 'account_suspended' })
@@ -350,7 +350,7 @@ describe('the organization of a refresh', () => {
     expect(claimsOf(after.access_token)).toMatchObject({ org_id: there.id, roles: ['org_admin'] })
   })
 
-  test('a refresh for an organization without membership is 403 and spends nothing', async () => {
+  test('a refresh for an organization without membership is answered 403 and spends nothing', async () => {
     const first = await buildUser(service, await grantingApp())
     const foreign = await buildOrganization(service)
     const refused = await refresh(first.refresh_token, { organization_id: foreign.id })
@@ -371,7 +371,7 @@ describe('the organization of a refresh', () => {
     expect((await refresh(login.refresh_token, { organization_id: kept.id })).status).toBe(200)
   })
 
-  test('a refresh for a deleted organization is 403, so the session never gets global roles instead', async () => {
+  test('a refresh for a deleted organization is answered 403, so the session never gets global roles instead', async () => {
     const { user } = await buildUser(service, await grantingApp())
     const organization = await buildOrganization(service)
     await addMember(service, organization.id, user.id, ['org_member'])
@@ -384,7 +384,7 @@ describe('the organization of a refresh', () => {
   })
 })
 
-test('unknown members in the body of a refresh have no effect or are named as faults', async () => {
+test('unknown members in the body of a refresh are ignored or refused, and give no role', async () => {
   const first = await buildUser(service, await grantingApp())
   const { status, body } = await refresh(first.refresh_token, {
     role_code: 'org_admin',
@@ -398,7 +398,7 @@ test('unknown members in the body of a refresh have no effect or are named as fa
 describe('logout', () => {
   const logout = (refresh_token: unknown) => service.call('POST', '/auth/logout', { body: { refresh_token } })
 
-  test('logout ends only that session, is audited, reaches consumers, and is 204 a second time', async () => {
+  test('a logout ends only its own session, is audited, reaches consumers, and is answered 204 a second time too', async () => {
     const app = await grantingApp()
     const first = await buildUser(service, app)
     const other = (await service.login(first.user.email, app.code)).body
@@ -414,14 +414,14 @@ describe('logout', () => {
     expect(await revocationsOf(first.user.id)).toMatchObject([{ session_id: sid, app_id: app.id }])
   })
 
-  test('logout with a spent token ends the session that continued from it', async () => {
+  test('a logout with a spent token ends the session that continued from it', async () => {
     const first = await buildUser(service, await grantingApp())
     const second = (await refresh(first.refresh_token)).body
     expect((await logout(first.refresh_token)).status).toBe(204)
     await expectDead(second.refresh_token)
   })
 
-  test('logout with an unknown token is 204, and without a token 400', async () => {
+  test('a logout with an unknown token is answered 204, and one without a token 400', async () => {
     const before = await countRows(service, 'revocations')
     expect((await logout('unknown')).status).toBe(204)
     for (const token of [undefined, '', 5])

@@ -126,7 +126,7 @@ function nested(levels: number): string {
 }
 
 describe('authentication', () => {
-  test.each(implying('token_missing'))('$name without a bearer token is 401 token_missing', async ({ route }) => {
+  test.each(implying('token_missing'))('$name answers 401 token_missing without a bearer token', async ({ route }) => {
     const { method } = route
     expectError(await service.call(method, pathOf(route)), 'token_missing')
     for (const authorization of onceInFull(['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', tokens.admin, `Token ${tokens.admin}`])) {
@@ -137,7 +137,7 @@ describe('authentication', () => {
   })
 
   test.each(implying('token_invalid'))(
-    '$name with a token that the service did not make is 401 token_invalid',
+    '$name answers 401 token_invalid to a token that the service did not make',
     async ({ route }) => {
       const claims = claimsOf(tokens.admin)
       const [header, payload, signature] = tokens.admin.split('.')
@@ -171,7 +171,7 @@ describe('authentication', () => {
     },
   )
 
-  test.each(implying('token_expired'))('$name with an expired token is 401 token_expired', async ({ route }) => {
+  test.each(implying('token_expired'))('$name answers 401 token_expired to an expired token', async ({ route }) => {
     const seconds = Math.floor(service.deps.clock() / 1000)
     const expiredAssertion = assertionOf(app, { claims: { iat: seconds - 60, exp: seconds - 1 } })
     const ofUser = route.auth === 'service_account' ? tokens.expiredAccount : tokens.expired
@@ -179,21 +179,27 @@ describe('authentication', () => {
     expectError(await service.call(route.method, pathOf(route), { token }), 'token_expired')
   })
 
-  test.each(implying('token_revoked'))('$name with the token of an ended session is 401 token_revoked', async ({ route }) => {
+  test.each(implying('token_revoked'))('$name answers 401 token_revoked to the token of an ended session', async ({ route }) => {
     expectError(await service.call(route.method, pathOf(route), { token: tokens.revoked }), 'token_revoked')
   })
 
-  test.each(implying('system_admin_required'))('$name by an ordinary user is 403 system_admin_required', async ({ route }) => {
-    expectError(await service.call(route.method, pathOf(route), { token: tokens.user }), 'system_admin_required')
-  })
+  test.each(implying('system_admin_required'))(
+    '$name answers 403 system_admin_required to an ordinary user',
+    async ({ route }) => {
+      expectError(await service.call(route.method, pathOf(route), { token: tokens.user }), 'system_admin_required')
+    },
+  )
 
-  test.each(implying('service_caller_required'))('$name by a user is 403 service_caller_required', async ({ route }) => {
+  test.each(implying('service_caller_required'))('$name answers 403 service_caller_required to a user', async ({ route }) => {
     expectError(await service.call(route.method, pathOf(route), { token: tokens.user }), 'service_caller_required')
   })
 
-  test.each(implying('admin_app_not_allowed'))('$name through an app that may not administer is 403', async ({ route }) => {
-    expectError(await service.call(route.method, pathOf(route), { token: tokens.adminOfAnotherApp }), 'admin_app_not_allowed')
-  })
+  test.each(implying('admin_app_not_allowed'))(
+    "$name answers 403 to an admin's token of an app that may not administer",
+    async ({ route }) => {
+      expectError(await service.call(route.method, pathOf(route), { token: tokens.adminOfAnotherApp }), 'admin_app_not_allowed')
+    },
+  )
 
   test.each(routes.filter(({ route }) => route.auth !== 'public' && route.body))(
     '$name authenticates before it reads the body',
@@ -206,7 +212,7 @@ describe('authentication', () => {
 })
 
 describe('paths and methods', () => {
-  test.each(implying('not_found'))('$name with a malformed id is 404', async ({ route }) => {
+  test.each(implying('not_found'))('$name answers 404 to a malformed id', async ({ route }) => {
     const malformed = ['%20!%20', '%27%20or%201%3D1%20--', 'x'.repeat(3000), '%0A', '%2Fetc', '..%2F..', '%F0%9F%92%A9', '{x}']
     for (const param of dealt(malformed)) {
       expectError(
@@ -217,7 +223,7 @@ describe('paths and methods', () => {
     }
   })
 
-  test.each(withJson('not_found').filter(({ route }) => !route.body))('$name with an unknown id is 404', async ({ route }) => {
+  test.each(withJson('not_found').filter(({ route }) => !route.body))('$name answers 404 to an unknown id', async ({ route }) => {
     for (const param of [randomUUID(), '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff']) {
       // Only an org_admin learns whether the organization exists.
       const code = route.errors.includes('organization_admin_required') ? 'organization_admin_required' : 'not_found'
@@ -227,7 +233,7 @@ describe('paths and methods', () => {
   })
 
   // covers version-prefix
-  test.each(routes)('$name exists only at exactly that path', async ({ route }) => {
+  test.each(routes)('$name answers only at exactly that path', async ({ route }) => {
     const path = BASE_PATH + pathOf(route)
     const elsewhere = [
       `${path}/`,
@@ -247,7 +253,7 @@ describe('paths and methods', () => {
   })
 
   test.each([...new Set(routes.map(({ route }) => route.path))])(
-    '%s with another method is 405 and names the allowed ones',
+    'the path %s answers 405 to any other method, and names the allowed ones',
     async (path) => {
       const declared = routes.filter(({ route }) => route.path === path).map(({ route }) => route)
       const methodsOf = ({ method, navigation }: Route) => (method === 'GET' && !navigation ? ['GET', 'HEAD'] : [method])
@@ -349,45 +355,48 @@ describe('request bodies', () => {
     expect((await post(route, '{"email":5,"nope":1}', { 'content-encoding': 'identity' })).body.code).toBe('validation_failed')
   })
 
-  test.each(implying('invalid_json'))('$name with an unsound JSON object is 400 invalid_json', async ({ route }) => {
-    const unsound: Record<string, string | Uint8Array> = {
-      'no JSON': '{"a":',
-      'blanks alone': '  \n',
-      'two values': '{} {}',
-      'an array': '[]',
-      'a string': '"text"',
-      'a number': '5',
-      null: 'null',
-      true: 'true',
-      'a comment': '{} // x',
-      'single quotes': "{'a':1}",
-      'a trailing comma': '{"a":1,}',
-      'a name twice': '{"a":1,"a":1}',
-      'a name twice deep inside': '{"b":[{"a":{},"\\u0061":{}}]}',
-      NaN: '{"a":NaN}',
-      'nesting 33': nested(33),
-      'nesting in lists': `{"a":${'['.repeat(32)}${']'.repeat(32)}}`,
-      'nesting without end': `{"a":${'['.repeat(30_000)}`,
-      'half a surrogate pair': '{"a":"\\ud800"}',
-      'the other half': '{"a":"\\udc00\\ud800"}',
-      'half a pair in a key': '{"\\udfff":1}',
-      'a NUL': '{"a":"x\\u0000y"}',
-      'a NUL in a key': '{"a\\u0000":1}',
-      'a NUL deep inside': '{"a":[{"b":["\\u0000"]}]}',
-      'a bare NUL': '{"a":"\0"}',
-      'a number that overflows': '{"a":1e999}',
-      'a negative one': '{"a":-1e999}',
-      'invalid UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')]),
-      'overlong UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xc0, 0xaf, ...Buffer.from('"}')]),
-      'a surrogate in UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')]),
-      'cut UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xf0, 0x9f]),
-      'UTF-16': Buffer.from('{"a":1}', 'utf16le'),
-    }
-    for (const [what, body] of dealt(Object.entries(unsound))) expectError(await post(route, body), 'invalid_json', what)
-  })
+  test.each(implying('invalid_json'))(
+    '$name answers 400 invalid_json to a body that is not a valid JSON object',
+    async ({ route }) => {
+      const unsound: Record<string, string | Uint8Array> = {
+        'no JSON': '{"a":',
+        'blanks alone': '  \n',
+        'two values': '{} {}',
+        'an array': '[]',
+        'a string': '"text"',
+        'a number': '5',
+        null: 'null',
+        true: 'true',
+        'a comment': '{} // x',
+        'single quotes': "{'a':1}",
+        'a trailing comma': '{"a":1,}',
+        'a name twice': '{"a":1,"a":1}',
+        'a name twice deep inside': '{"b":[{"a":{},"\\u0061":{}}]}',
+        NaN: '{"a":NaN}',
+        'nesting 33': nested(33),
+        'nesting in lists': `{"a":${'['.repeat(32)}${']'.repeat(32)}}`,
+        'nesting without end': `{"a":${'['.repeat(30_000)}`,
+        'half a surrogate pair': '{"a":"\\ud800"}',
+        'the other half': '{"a":"\\udc00\\ud800"}',
+        'half a pair in a key': '{"\\udfff":1}',
+        'a NUL': '{"a":"x\\u0000y"}',
+        'a NUL in a key': '{"a\\u0000":1}',
+        'a NUL deep inside': '{"a":[{"b":["\\u0000"]}]}',
+        'a bare NUL': '{"a":"\0"}',
+        'a number that overflows': '{"a":1e999}',
+        'a negative one': '{"a":-1e999}',
+        'invalid UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xff, ...Buffer.from('"}')]),
+        'overlong UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xc0, 0xaf, ...Buffer.from('"}')]),
+        'a surrogate in UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')]),
+        'cut UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xf0, 0x9f]),
+        'UTF-16': Buffer.from('{"a":1}', 'utf16le'),
+      }
+      for (const [what, body] of dealt(Object.entries(unsound))) expectError(await post(route, body), 'invalid_json', what)
+    },
+  )
 
   test.each(implying('invalid_json'))(
-    '$name reads JSON up to its bounds: nesting 32, a whole pair, a byte order mark',
+    '$name accepts JSON with 32 levels, a whole surrogate pair, a byte order mark and the largest numbers',
     async ({ route }) => {
       for (const body of [nested(32), '{"a":"\\ud83d\\ude00"}', '\ufeff{"a":1}', '{"a":1e308}']) {
         expect((await post(route, body)).body.code, body).toBe('validation_failed')
@@ -396,7 +405,7 @@ describe('request bodies', () => {
   )
 
   test.each(implying('validation_failed').filter(({ route }) => route.body))(
-    '$name never coerces, and names fields of another type',
+    '$name converts no field to another type, and names each field of a wrong type',
     async ({ route }) => {
       const fields = Object.keys((route.body as z.ZodObject).shape).filter((field) => field !== 'code')
       const reply = await post(route, Object.fromEntries(fields.map((field) => [field, [[]]])))
@@ -425,17 +434,20 @@ describe('request bodies', () => {
 })
 
 describe('rate limits of routes', () => {
-  test.each(implying('rate_limited'))('$name past AUTH_RATE_LIMIT_IP is 429 with Retry-After', async ({ route }) => {
-    const limited = await buildService({ AUTH_RATE_LIMIT_IP: '2/60' })
-    const ask = (token?: string) => limited.call(route.method, route.path, { body: {}, token })
-    for (const token of [undefined, 'garbage']) expect((await ask(token)).status).not.toBe(429)
-    const refused = await ask()
-    expectError(refused, 'rate_limited')
-    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60)
-    for (const token of ['garbage', 'gsa_garbage']) expectError(await ask(token), 'rate_limited')
-    limited.advance(60)
-    expect((await ask()).status).not.toBe(429)
-  })
+  test.each(implying('rate_limited'))(
+    '$name answers 429 with Retry-After to a caller past AUTH_RATE_LIMIT_IP',
+    async ({ route }) => {
+      const limited = await buildService({ AUTH_RATE_LIMIT_IP: '2/60' })
+      const ask = (token?: string) => limited.call(route.method, route.path, { body: {}, token })
+      for (const token of [undefined, 'garbage']) expect((await ask(token)).status).not.toBe(429)
+      const refused = await ask()
+      expectError(refused, 'rate_limited')
+      expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+      for (const token of ['garbage', 'gsa_garbage']) expectError(await ask(token), 'rate_limited')
+      limited.advance(60)
+      expect((await ask()).status).not.toBe(429)
+    },
+  )
 })
 
 describe('query parameters', () => {

@@ -39,7 +39,7 @@ describe.each([
       name === 'closed' ? { status: 401, code: 'invalid_credentials' } : bogus,
       name === 'closed' ? 1 : 0,
     ],
-  ])('%s gives the same answer with the same work for a taken and a free address', async (_, extra, told, hashes) => {
+  ])('%s gives the same answer, after the same work, for a taken and for a free address', async (_, extra, told, hashes) => {
     const taken = await probe(known.user.email, appOf(), extra)
     expect(taken).toMatchObject({ status: told.status, told, hashes: [hashes, 0], users: 0 })
     expect(await probe(someEmail(), appOf(), extra)).toEqual(taken)
@@ -57,7 +57,7 @@ describe.each([
   })
 })
 
-test('an invitation that is spent or for another address is refused before anything is looked up', async () => {
+test('a registration with an invitation that is spent, or for another address, is refused before any look-up', async () => {
   const { id: organizationId } = await buildOrganization(service)
   const spent = await buildInvitation(service, { organizationId })
   expect((await service.register(someEmail(), byInvitation.code, { invite_code: spent })).status).toBe(201)
@@ -72,7 +72,7 @@ test('an invitation that is spent or for another address is refused before anyth
   expect(await isInvitationSpent(service, elsewhere)).toBe(false)
 })
 
-test('a valid invitation registers a new user, and brings in an existing user who signs in with it', async () => {
+test('a valid invitation lets a new user register, and an existing user join with register_or_login', async () => {
   const { id: organizationId } = await buildOrganization(service)
   const invite = () => buildInvitation(service, { organizationId })
   expect((await service.register(someEmail(), byInvitation.code, { invite_code: await invite() })).status).toBe(201)
