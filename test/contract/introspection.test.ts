@@ -144,7 +144,10 @@ describe('a living token', () => {
 
 describe('a token with a valid signature that the database has ended', () => {
   test.for([
-    ['its session was ended by a logout', ({ refresh_token }) => service.call('POST', '/auth/logout', { body: { refresh_token } })],
+    [
+      'its session was ended by a logout',
+      ({ refresh_token }) => service.call('POST', '/auth/logout', { body: { refresh_token } }),
+    ],
     ['its grant was revoked', ({ user }) => service.admin('DELETE', `/admin/users/${user.id}/apps/${app.id}`)],
     ['its user is suspended', ({ user }) => closeAccount(service, user.id, 'suspended')],
     ['its user is deleted', ({ user }) => closeAccount(service, user.id, 'deleted')],
