@@ -65,7 +65,7 @@ for (const file of [...new Set(texts)].sort()) {
 
 const longest = 35
 /** Lower it when there are fewer. */
-const mostLong = 46
+const mostLong = 24
 
 /** The sentences of a page, without code, tables and headings. */
 function sentencesOf(page: string): string[] {

@@ -39,9 +39,10 @@ export const onboardApp = command({
     'On a terminal, asks for everything that is not given. Without one, CODE and --name are required, and steps without an option ' +
     'are skipped. An empty value skips a step without asking. If the service refuses an answer, asks for that one again and keeps ' +
     'the others. Shows each step as a command. Other lines of the --dotenv file stay as they are. A setting in it that has ' +
-    'another value, and an existing permission file, are replaced only after a yes, or with --yes. --dev works only with a service that runs on this machine and generated its own secret ' +
-    '(npm start): it writes that secret and the token of a new service account to .env, creates dev@example.com, gives them ' +
-    'access and logs them in. It continues with an existing app, and the default of --permission-scope is roles.',
+    'another value, and an existing permission file, are replaced only after a yes, or with --yes. --dev works only with a service ' +
+    'that runs on this machine and generated its own secret (npm start). It writes that secret and the token of a new service ' +
+    'account to .env, creates dev@example.com, gives them access and signs them in. It continues with an existing app, and the ' +
+    'default of --permission-scope is roles.',
   examples: [
     'app onboard',
     'app onboard shop --dev',

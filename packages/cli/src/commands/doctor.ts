@@ -22,10 +22,13 @@ export const doctor = command({
   options: { app: text('CODE', 'Only this app, which may be inactive. Default: all active apps', { completes: 'apps' }) },
   summary: 'Look for problems, and show how to fix them',
   description:
-    'Checks that the service answers, is ready, and agrees with this authctl on version and time; that you may administer it; that ' +
-    'all servers have the same secrets, clock and version; that the ends of the audit are what was sealed; that consumers accept the secret that signs; that no service account ends soon; that all passkeys belong to the host of the service; that searches find a text inside a name; that apps link only apps that exist, their services ' +
-    'have permissions, users cannot give themselves access, pools share no e-mails, and no app is at the origin of the service; ' +
-    'that no webhook delivery failed for good, and that no mail waits or was given up. Changes nothing. Exits with 8 if a check fails, and with 0 if there are only warnings.',
+    'Checks the service: it answers, is ready, and agrees with this authctl on version and time; you may administer it; all servers ' +
+    'have the same secrets, clock and version; and consumers accept the secret that signs. Checks the data: the ends of the audit ' +
+    'are what was sealed, no service account ends soon, all passkeys belong to the host of the service, and searches find a text ' +
+    'inside a name. Checks each app: it links only apps that exist, its services have permissions, users cannot give themselves ' +
+    'access, its pools share no e-mails, and it is not at the origin of the service. Checks what is sent: no webhook delivery failed ' +
+    'for good, and no mail waits or was given up. Changes nothing. Exits with 8 if a check fails, and with 0 if there are only ' +
+    'warnings.',
   examples: ['doctor', 'doctor --app shop', 'doctor --json'],
   async run(tools, { app }) {
     const { findings, isThere } = await checkService(tools)
