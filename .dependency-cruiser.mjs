@@ -48,7 +48,7 @@ const cliRooms = [
   'output',
   'tools',
   'nouns',
-  'tokens',
+  'secrets',
   'user-files',
   'doctor',
   'probe',

@@ -10,7 +10,7 @@ import { checkbox, field, nameOf, select, shown } from '../../pages/fields.ts'
 import { callerOfBrowser, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { exportSelf } from '../../resources/user-exports/user-exports.ts'
 import { assertPagesOn } from '../oauth/authorize.ts'
-import { deleteSelf, updateOnPage } from '../profile/self.ts'
+import { deleteSelf, updateOnPage } from '../profile/profile.ts'
 import { findAppToReturnTo, profileFields } from './page.ts'
 import { paragraph, refuseChange, type Section, sectionForm } from './section.ts'
 

@@ -21,7 +21,7 @@ import type { ConfirmForm, NewPasswordForm } from './schema.ts'
 // These pages do what the API does.
 export { disownEmail, undoEmailChange } from '../email/email.ts'
 export { secureAccount } from '../password/password.ts'
-export { confirmDeletion } from '../profile/self.ts'
+export { confirmDeletion } from '../profile/profile.ts'
 
 const minuteMs = 60_000
 

@@ -12,7 +12,7 @@ import {
   type SelfCaller,
   updateSelf,
   updateSelfBody,
-} from './self.ts'
+} from './profile.ts'
 
 export const profileRoutes: Route[] = [
   route({
