@@ -1,12 +1,17 @@
 // An app is deleted with everybody in it, while they come in by ways that hold a row of the app: codes, devices, mails, providers,
 // refresh tokens. A deletion takes the app before its rows, so each of these has to keep the app first.
 import { beforeAll, expect, test } from 'vitest'
+import { forUpdate } from '../../packages/server/src/db/locks.ts'
+import { transaction } from '../../packages/server/src/db/transaction.ts'
+import { App } from '../../packages/server/src/models/app.ts'
+import { renewCatalog } from '../../packages/server/src/resources/catalog/catalog.ts'
 import { atOnce, chance } from '../support/chance.ts'
 import { fixture, mailingFixture } from '../support/fixtures.ts'
+import { until } from '../support/mailbox.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { buildClient, type Client, redeem, sendForm } from '../support/openid.ts'
 import { arrive, buildSsoProvider, callbackOf, exchange, REDIRECT_URL, startProvider } from '../support/provider.ts'
-import { buildUser, type Json, PASSWORD } from '../support/service.ts'
+import { buildApp, buildUser, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
 import { askFor, signInOnPage, visit } from '../support/sign-in-page.ts'
 
 const { service, mailbox } = mailingFixture({ AUTH_RATE_LIMIT_IP: 'off', AUTH_RATE_LIMIT_USER: 'off' })
@@ -121,3 +126,23 @@ test.each(Object.entries(publicWays))(
     }
   },
 )
+
+test('a registration that waits for an app that is being deactivated makes no account and gives no tokens', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  // The server knows the app as it was.
+  expect((await service.register(someEmail(), app.code)).status).toBe(201)
+  const email = someEmail()
+  let registering: Promise<Reply> | undefined
+  await transaction(service.deps, async (deps) => {
+    await forUpdate(deps.db, App.find(deps.db, { id: app.id }))
+    registering = service.register(email, app.code)
+    // On SQLite it waits before it has read anything.
+    const waiting = () =>
+      service.deps.db('pg_stat_activity').where({ wait_event_type: 'Lock' }).whereRaw('datname = current_database()').first('pid')
+    if (testDatabase() === 'postgres') await until(waiting, 'a call that waits')
+    await renewCatalog(deps)
+    await App.update(deps.db, { id: app.id }, { status: 'inactive' })
+  })
+  expect((await registering)!.body).toMatchObject({ code: 'app_inactive' })
+  expect(await service.deps.db('users').where({ email })).toEqual([])
+})

@@ -128,11 +128,10 @@ export async function register(
   const outcome = await transaction(deps, async (deps) => {
     // An index on one pool cannot see two apps whose pool sets overlap, so registrations of this address run one at a time.
     await lockUntilCommit(deps.db, 'email', input.email)
-    const { users, catalogGeneration } = await listUsersOfEmail(deps, input.email) // steps 3 and 4 again, under the lock
+    const { users } = await listUsersOfEmail(deps, input.email) // steps 3 and 4 again, under the lock
     const rival = firstInPools(users, poolSet(app))
     if (rival) return { rival }
-    const made = { input, app, client, passwordHash, received, page, catalogGeneration }
-    return { answer: await createRegistration(deps, made, actor) } // step 5
+    return { answer: await createRegistration(deps, { input, app, client, passwordHash, received, page }, actor) } // step 5
   })
   return outcome.rival ? answerCollision(deps, input, { app, client }, outcome.rival, actor) : outcome.answer
 }
@@ -207,8 +206,6 @@ interface NewRegistration extends ThroughApp {
   received: Record<string, unknown>
   /** Set on our own page, which waits for the code of the mail. */
   page?: PageOfMail | undefined
-  /** Read in the same transaction. */
-  catalogGeneration: string
 }
 
 /**
@@ -217,7 +214,7 @@ interface NewRegistration extends ThroughApp {
  */
 async function createRegistration(
   deps: Deps<Tx>,
-  { input, app, client, passwordHash, received, page, catalogGeneration }: NewRegistration,
+  { input, app, client, passwordHash, received, page }: NewRegistration,
   actor: Actor,
 ): Promise<RegistrationAnswer> {
   const authMethod = 'password'
@@ -242,7 +239,7 @@ async function createRegistration(
   const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
   const account = await provisionNewcomer(deps, { app, made, overrides, accepted, founded }, actor)
   const { user, organization } = account
-  const { access, entry } = await finishSignUp(deps, { app, account, authMethod, received, page, catalogGeneration }, actor)
+  const { access, entry } = await finishSignUp(deps, { app, account, authMethod, received, page }, actor)
   const registered = { created: true, user: presentUser(user), app, organization }
   if (!entry || input.mode === 'register_or_return') return presentRegistration({ ...registered, access, tokens: undefined })
   const entered = await orEnrolment(enterAsNew(deps, { ...entry, client }, actor))

@@ -108,15 +108,12 @@ export async function finishSignUp(
     authMethod,
     received,
     page,
-    catalogGeneration,
   }: {
     app: App
     account: EquippedAccount
     authMethod: string
     received: Record<string, unknown>
     page?: PageOfMail | undefined
-    /** The generation of the catalog, if this transaction has read it. */
-    catalogGeneration?: string
   },
   actor: Actor,
 ): Promise<{ access: Access; entry: Omit<EntryRequest, 'client'> | undefined }> {
@@ -129,7 +126,7 @@ export async function finishSignUp(
     user,
     app,
     proof: proofOfNewcomer(made, authMethod),
-    newcomer: { made, isGranted, catalogGeneration },
+    newcomer: { made, isGranted },
     overrides: {},
   }
   return { access, entry: access === 'granted' ? entry : undefined }

@@ -55,7 +55,7 @@ export interface EntryRequest extends Omit<SessionRequest, 'rolesAndGrant' | 'sh
   /** The browser session that a code came from. The app session, whose id is given, ends no later than one that began with it. */
   browser?: { id: string; startedAt: number; sessionId: string; scope: string } | undefined
   /** For a user whom this transaction has created: the base role and this grant are all they have. */
-  newcomer?: { made: NewAccount; isGranted: boolean; catalogGeneration: string | undefined }
+  newcomer?: { made: NewAccount; isGranted: boolean }
 }
 
 /** The result of the gate: everything a token is built from. */
@@ -102,15 +102,8 @@ export async function admitByProof(
   if (proof.userId !== user.id) throw new Error('another user was proven')
   if (newcomer?.made.id === user.id) {
     const grant = newcomer.isGranted ? freshGrant : grantStateOf(deps, undefined)
-    return admit(
-      deps,
-      {
-        ...request,
-        shown: shownBy(proof),
-        rolesAndGrant: { globalRoles: [BASE_ROLE], grant, catalogGeneration: newcomer.catalogGeneration },
-      },
-      actor,
-    )
+    // The catalog is read now: the new rows may have waited for a transaction that closed the app.
+    return admit(deps, { ...request, shown: shownBy(proof), rolesAndGrant: { globalRoles: [BASE_ROLE], grant } }, actor)
   }
   const { hasSecondFactor, ...rolesAndGrant } = known ?? (await readRolesAndGrant(deps, user.id, app?.id ?? null))
   const isDead = proof.second?.isTrusted && !(hasSecondFactor && app && isTrustedAt(app, proof.second.provenAt, deps.clock()))
