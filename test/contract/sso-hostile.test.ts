@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { OpenIdClients } from '../../packages/server/src/adapters/open-id-clients.ts'
+import { ProviderClients } from '../../packages/server/src/adapters/provider-clients.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { CLIENT_SECRET, newKey, type SigningKey, signToken } from '../support/oidc-server.ts'
@@ -39,8 +39,8 @@ beforeEach(() => {
 
 /** Forgets all providers, like a server that has just started. Set `timeoutMs` if a provider will hang. */
 function forget(timeoutMs?: number): void {
-  const clients = new OpenIdClients({ allowHttp: true, mayBePrivate: () => true, clock: service.deps.clock, timeoutMs })
-  service.deps.openIdClients = async () => clients
+  const clients = new ProviderClients({ allowHttp: true, mayBePrivate: () => true, clock: service.deps.clock, timeoutMs })
+  service.deps.providerClients = async () => clients
 }
 
 const someone = (from = provider) => from.addAccount({ email: someEmail(), email_verified: true })
@@ -169,8 +169,8 @@ describe('the discovery document', () => {
 
 test('a provider is not called over http where http is not allowed, as in production', async () => {
   const asked = provider.asked.discovery
-  const clients = new OpenIdClients({ allowHttp: false, mayBePrivate: () => true, clock: service.deps.clock })
-  service.deps.openIdClients = async () => clients
+  const clients = new ProviderClients({ allowHttp: false, mayBePrivate: () => true, clock: service.deps.clock })
+  service.deps.providerClients = async () => clients
   expectError((await beginSso(service, 'acme', app)).reply, 'unavailable')
   expect(provider.asked.discovery).toBe(asked)
 })

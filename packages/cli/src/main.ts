@@ -3,7 +3,7 @@ import { asksForJson } from './command-line/settings.ts'
 import { commands, nouns } from './commands/index.ts'
 import { answerShell } from './completion/answer-shell.ts'
 import { askingWord } from './completion/scripts.ts'
-import { renderFailure } from './output/output.ts'
+import { renderFailure } from './output/render.ts'
 import { buildProgram, CommanderError } from './program.ts'
 import type { World } from './terminal/io.ts'
 

@@ -1,7 +1,7 @@
 import { type AuthError, refused } from './errors.ts'
-import { type AnyAuth, assertProof } from './fresh-proof.ts'
 import type { Principal } from './principal.ts'
 import type { GuardOptions, Requirements } from './requirements.ts'
+import { type AnyAuth, assertProof } from './step-up.ts'
 
 /** Throws unless the token meets the requirements. */
 export function assertAccess(auth: AnyAuth<never>, principal: Principal, requirements: Requirements): void {

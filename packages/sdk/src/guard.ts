@@ -1,11 +1,11 @@
 import { assertAccess, assertKind } from './access.ts'
 import type { Auth, RequestHeaders } from './auth.ts'
 import { AuthError, configInvalid } from './errors.ts'
-import type { AnyAuth } from './fresh-proof.ts'
 import { partsOf } from './hidden-calls.ts'
 import type { PrincipalOf, TokenKind } from './principal.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import { checkOptions, type GuardOptions, optionChecks, type Requirements, requirementChecks } from './requirements.ts'
+import type { AnyAuth } from './step-up.ts'
 
 /** The part of a request that a guard reads. */
 export interface IncomingRequest {

@@ -31,6 +31,7 @@ import { clientSecretRoutes } from './resources/client-secrets/routes.ts'
 import { authenticateConsumer } from './resources/consumers/consumers.ts'
 import { consumerRoutes } from './resources/consumers/routes.ts'
 import { grantRoutes } from './resources/grants/routes.ts'
+import { idTokenKeyRoutes } from './resources/id-token-keys/routes.ts'
 import { identityRoutes } from './resources/identities/routes.ts'
 import { invitationRoutes } from './resources/invitations/routes.ts'
 import { lockoutRoutes } from './resources/lockouts/routes.ts'
@@ -46,7 +47,6 @@ import { secondFactorRoutes } from './resources/second-factors/routes.ts'
 import { serviceAccountRoutes } from './resources/service-accounts/routes.ts'
 import { authenticateCaller } from './resources/sessions/authenticate-caller.ts'
 import { sessionRoutes } from './resources/sessions/routes.ts'
-import { signingKeyRoutes } from './resources/signing-keys/routes.ts'
 import { ssoProviderRoutes } from './resources/sso-providers/routes.ts'
 import { statsRoutes } from './resources/stats/routes.ts'
 import { metricsRoute, systemRoutes } from './resources/system/routes.ts'
@@ -84,7 +84,7 @@ export function listRoutes(): Route[] {
     ...ownIdentityRoutes,
     ...appRoutes,
     ...clientSecretRoutes,
-    ...signingKeyRoutes,
+    ...idTokenKeyRoutes,
     ...accessRequestRoutes,
     ...grantRoutes,
     ...webhookRoutes,

@@ -3,9 +3,9 @@ import { GenerationCache } from './adapters/generation-cache.ts'
 import { createLogger } from './adapters/logger.ts'
 import { createMailer, type Mailer } from './adapters/mailer.ts'
 import { Metrics } from './adapters/metrics.ts'
-import type { OpenIdClients } from './adapters/open-id-clients.ts'
 import { commonPasswords } from './adapters/password-blocklist.ts'
 import { PasswordHasher } from './adapters/password-hasher.ts'
+import type { ProviderClients } from './adapters/provider-clients.ts'
 import { RevocationHub } from './adapters/revocation-hub.ts'
 import type { Config } from './config.ts'
 import { type Db, isPostgres, type Pool, primaryOf, type Tx } from './db/handle.ts'
@@ -46,7 +46,7 @@ export interface Deps<D extends Db = Db> {
   secretBox: SecretBox
   auditProofs: AuditProofs
   /** The clients for third-party login. Loaded on first use, since most servers never need the library. */
-  openIdClients: () => Promise<Pick<OpenIdClients, keyof OpenIdClients>>
+  providerClients: () => Promise<Pick<ProviderClients, keyof ProviderClients>>
   /** Apps and permissions kept in memory. Read them through `readCatalog`. */
   catalogCache: GenerationCache<unknown>
   logoCache: GenerationCache<Promise<{ type: ImageType; image: Buffer } | undefined>>
@@ -87,7 +87,7 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
   const logger = overrides.logger ?? createLogger(config.logLevel)
   const clock = overrides.clock ?? Date.now
   const metrics = new Metrics()
-  let openIdClients: Promise<OpenIdClients> | undefined
+  let providerClients: Promise<ProviderClients> | undefined
   const db = openPool(config, logger)
   return {
     config,
@@ -113,7 +113,7 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
     metrics,
     secretBox: new SecretBox(config.encryptionKeys),
     auditProofs: new AuditProofs(config.encryptionKeys),
-    openIdClients: () => (openIdClients ??= loadOpenIdClients(config, clock)),
+    providerClients: () => (providerClients ??= loadProviderClients(config, clock)),
     ...createCaches(),
     lifecycle: {
       startedAt: clock(),
@@ -148,9 +148,12 @@ export function withPatientConnection(deps: Deps<Pool>): { deps: Deps<Pool>; clo
   return { deps: { ...deps, db }, close: () => db.destroy() }
 }
 
-async function loadOpenIdClients({ production, ssoPrivateHosts: hosts }: Config, clock: () => number): Promise<OpenIdClients> {
-  const { OpenIdClients } = await import('./adapters/open-id-clients.ts')
-  return new OpenIdClients({ allowHttp: !production, mayBePrivate: (host) => hosts?.includes(host) ?? true, clock })
+async function loadProviderClients(
+  { production, ssoPrivateHosts: hosts }: Config,
+  clock: () => number,
+): Promise<ProviderClients> {
+  const { ProviderClients } = await import('./adapters/provider-clients.ts')
+  return new ProviderClients({ allowHttp: !production, mayBePrivate: (host) => hosts?.includes(host) ?? true, clock })
 }
 
 /** Looks like a bcrypt hash, but no password matches it. */
@@ -174,7 +177,7 @@ export function rehearsing(deps: Deps<Pool>): Deps<Pool> {
       close: async () => {},
     },
     mailer: { send: unrehearsed, close: () => {} },
-    openIdClients: unrehearsed,
+    providerClients: unrehearsed,
     ...createCaches(),
     isRehearsal: true,
   }

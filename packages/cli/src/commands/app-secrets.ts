@@ -5,7 +5,7 @@ import { choice, count, flag, requiredText } from '../command-line/options.ts'
 import { secretHint, variablesOf } from '../nouns/app-environment.ts'
 import { appSubject, parseAppRef } from '../nouns/app-ref.ts'
 import { isAbsent } from '../nouns/user-records.ts'
-import { list, type Result, record, rowsOf } from '../output/output.ts'
+import { list, type Result, record, rowsOf } from '../output/render.ts'
 import { confirmYes } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
 

@@ -2,7 +2,7 @@ import { assertContextName, type Context, type ContextFile, findContext } from '
 import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import { optionalPositional, positional, text, toggle } from '../command-line/options.ts'
 import { normalizeBaseUrl } from '../command-line/settings.ts'
-import { list, type Outcome, record } from '../output/output.ts'
+import { list, type Outcome, record } from '../output/render.ts'
 import { askFor, confirmName } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
 

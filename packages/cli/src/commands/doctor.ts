@@ -13,7 +13,7 @@ import {
   checkWebhooks,
 } from '../doctor/checks.ts'
 import { type Finding, fault, faultOf } from '../doctor/finding.ts'
-import { type Result, rowsOf } from '../output/output.ts'
+import { type Result, rowsOf } from '../output/render.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 

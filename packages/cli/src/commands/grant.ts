@@ -9,7 +9,7 @@ import { type Answered, answered, type Change, forUsers, forUsersTogether, readU
 import { grantAccess, grantAccessToMany } from '../nouns/grant-access.ts'
 import { findOnlyUserId, findUserId, parseUserRef, shownUser, userRefOf, userRefSyntax } from '../nouns/user-ref.ts'
 import type { Column } from '../output/cells.ts'
-import { list, record, rowsOf } from '../output/output.ts'
+import { list, record, rowsOf } from '../output/render.ts'
 import { confirmYes } from '../terminal/prompt.ts'
 import { redactUrl } from '../text/redact.ts'
 import { command } from '../tools/command.ts'

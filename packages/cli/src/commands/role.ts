@@ -11,7 +11,7 @@ import {
   texts,
 } from '../command-line/options.ts'
 import { parsePlainName } from '../nouns/plain-name.ts'
-import { type Result, record, rowsOf } from '../output/output.ts'
+import { type Result, record, rowsOf } from '../output/render.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { listCommand } from '../tools/list-command.ts'

@@ -1,6 +1,6 @@
 import { bodyOf } from '../api/api-client.ts'
 import { flag } from '../command-line/options.ts'
-import { list, rowsOf } from '../output/output.ts'
+import { list, rowsOf } from '../output/render.ts'
 import { confirmYes } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
 

@@ -4,7 +4,7 @@ import { text } from '../command-line/options.ts'
 import { openScreen, type Screen } from '../live/screen.ts'
 import { Watch } from '../live/watch.ts'
 import { readStats } from '../nouns/stats.ts'
-import { record } from '../output/output.ts'
+import { record } from '../output/render.ts'
 import { command } from '../tools/command.ts'
 
 export const top = command({

@@ -12,7 +12,7 @@ import {
   trustedBrowsersOf,
 } from '../nouns/user-records.ts'
 import { findUserId } from '../nouns/user-ref.ts'
-import { list, record } from '../output/output.ts'
+import { list, record } from '../output/render.ts'
 import { confirmYes } from '../terminal/prompt.ts'
 import { isUuid } from '../text/uuid.ts'
 import { command } from '../tools/command.ts'

@@ -1,5 +1,5 @@
 import { version } from '../command-line/version.ts'
-import { record } from '../output/output.ts'
+import { record } from '../output/render.ts'
 import { command } from '../tools/command.ts'
 
 export const versionCommand = command({

@@ -1,7 +1,7 @@
 import { PlannedRequest, type Request } from '../api/api-client.ts'
 import { Failure, toFailure, usageFailure } from '../command-line/exit-codes.ts'
 import { type Input, type Options, text } from '../command-line/options.ts'
-import { type Outcome, type Result, record, rowsOf } from '../output/output.ts'
+import { type Outcome, type Result, record, rowsOf } from '../output/render.ts'
 import { askFor } from '../terminal/prompt.ts'
 import { readSource, sourceName } from '../terminal/read-source.ts'
 import { redactUrl } from '../text/redact.ts'

@@ -1,6 +1,6 @@
 import { type Api, bodyOf } from '../api/api-client.ts'
 import { positional } from '../command-line/options.ts'
-import { type Outcome, record } from '../output/output.ts'
+import { type Outcome, record } from '../output/render.ts'
 import { type Command, command, type Wording } from '../tools/command.ts'
 import type { StatusNoun } from '../tools/subject-commands.ts'
 import { findUserId, userRefSyntax } from './user-ref.ts'

@@ -1,4 +1,4 @@
-import type { Outcome } from '../output/output.ts'
+import type { Outcome } from '../output/render.ts'
 import { toCommandLine } from '../text/shell-words.ts'
 import type { Tools } from '../tools/create-tools.ts'
 

@@ -1,6 +1,6 @@
 import { flag, type Input, type Options, text } from '../command-line/options.ts'
 import { type Formats, listFormats } from '../command-line/settings.ts'
-import type { Result } from '../output/output.ts'
+import type { Result } from '../output/render.ts'
 import type { Tools } from './create-tools.ts'
 
 /** The texts of a command in help and reference. */

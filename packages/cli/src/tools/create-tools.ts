@@ -13,7 +13,7 @@ import {
   resolveConnection,
   type Settings,
 } from '../command-line/settings.ts'
-import { renderFailure } from '../output/output.ts'
+import { renderFailure } from '../output/render.ts'
 import type { OpenBrowser } from '../terminal/find-browser.ts'
 import { createIo, type Io, type World } from '../terminal/io.ts'
 import { declined, type Prompt, terminalPrompt } from '../terminal/prompt.ts'

@@ -1,7 +1,7 @@
 import { type Api, bodyOf, type Pages, pages } from '../api/api-client.ts'
 import { count, type Input, type Options } from '../command-line/options.ts'
 import type { Column } from '../output/cells.ts'
-import { list } from '../output/output.ts'
+import { list } from '../output/render.ts'
 import { type Command, command, type Wording } from './command.ts'
 import type { Tools } from './create-tools.ts'
 

@@ -1,7 +1,7 @@
 // Commands that are the same for every noun.
 import type { Api } from '../api/api-client.ts'
 import { flag, type Positional } from '../command-line/options.ts'
-import { type Outcome, record } from '../output/output.ts'
+import { type Outcome, record } from '../output/render.ts'
 import { confirmName, confirmYes } from '../terminal/prompt.ts'
 import { type Command, command, type Wording } from './command.ts'
 

@@ -26,9 +26,9 @@ import {
   type UrlEncoded,
 } from './read-request.ts'
 import type { Route, RouteAuth, RouteRequest } from './route.ts'
-import { errorAsJson, type Reply, say, toApiError } from './speak/json.ts'
 import { errorForOAuth, oauthStatusOf } from './speak/oauth.ts'
 import { errorForBrowser, errorOfPage, leadTo } from './speak/page.ts'
+import { errorAsJson, type Reply, say, toApiError } from './speak/reply.ts'
 import { validate } from './validate.ts'
 import { type CallerOptions, type KnownCaller, whoCalls } from './who-calls.ts'
 

@@ -10,8 +10,8 @@ import type { PageTexts } from '../pages/texts/page-texts.ts'
 import { textsFor } from '../pages/texts/texts-for.ts'
 import { prefersHtml } from './read-request.ts'
 import { ok, route, section } from './route.ts'
-import { say } from './speak/json.ts'
 import { showPage } from './speak/page.ts'
+import { say } from './speak/reply.ts'
 
 const require = createRequire(import.meta.url)
 

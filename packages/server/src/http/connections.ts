@@ -6,7 +6,7 @@ import { type ErrorCode, errorCodes } from '../errors.ts'
 
 /**
  * Taken from `process` instead of imported. An import reads every export of a built-in module, and one export of `node:http`
- * loads all of fetch, which takes a tenth of a second of each start, and memory. `http/router.ts`, `http/speak/json.ts` and
+ * loads all of fetch, which takes a tenth of a second of each start, and memory. `http/router.ts`, `http/speak/reply.ts` and
  * `adapters/mailer.ts` avoid it too: the first that loaded it would undo the others.
  */
 export const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')

@@ -5,7 +5,7 @@ import type { ServiceAuthority } from '../lib/authority.ts'
 import type { Attempt } from '../lib/rate-limit.ts'
 import { looksLikeServiceToken } from '../lib/service-token.ts'
 import type { AuthenticateCaller, Route } from './route.ts'
-import { toApiError } from './speak/json.ts'
+import { toApiError } from './speak/reply.ts'
 
 /** In this order: beside a `request_id`, a `code` is six digits of a mail. */
 const tokenFields = ['refresh_token', 'token', 'request_id', 'code'] as const

@@ -17,8 +17,8 @@ import { dryRun } from '../lib/fields.ts'
 import type { PagePlace } from '../lib/html.ts'
 import type { SentBack } from '../lib/sent-back.ts'
 import { auditReason, type Lines } from './read-request.ts'
-import type { Reply } from './speak/json.ts'
 import type { OAuthErrorForm } from './speak/oauth.ts'
+import type { Reply } from './speak/reply.ts'
 
 /**
  * Who may call.

@@ -3,27 +3,27 @@ import { CONSUMER_KEY_BYTES, CONSUMER_KEY_INFO, keyIdOf } from '@gatehouse/sdk/p
 import { keyOf } from './hs256.ts'
 
 /** The keys derived from a secret: one for access tokens, and one for assertions of consumers that hold it. */
-export interface SigningKey {
+export interface KeyringKey {
   id: string
   key: KeyObject
   assertionKey: KeyObject
 }
 
 /** The keys of an app. The first one signs. Tokens and assertions of all of them are accepted. */
-export type Keyring = readonly [SigningKey, ...SigningKey[]]
+export type Keyring = readonly [KeyringKey, ...KeyringKey[]]
 
-export function signingKeyOf(secret: string): SigningKey {
+export function keyOfSecret(secret: string): KeyringKey {
   const assertionKey = keyOf(hkdfSync('sha256', secret, '', CONSUMER_KEY_INFO, CONSUMER_KEY_BYTES))
   return { id: keyIdOf(secret, hash), key: keyOf(secret), assertionKey }
 }
 
 /** The keys of the apps that share the secret of this deployment. */
 export function sharedKeyring(secret: string, previousSecret: string | undefined): Keyring {
-  return previousSecret === undefined ? [signingKeyOf(secret)] : [signingKeyOf(secret), signingKeyOf(previousSecret)]
+  return previousSecret === undefined ? [keyOfSecret(secret)] : [keyOfSecret(secret), keyOfSecret(previousSecret)]
 }
 
 /** Those of the keys that may have signed: all with the id, or else the current one. Two secrets can have the same id. */
-export function keysWithId(keyring: Keyring, id: string | undefined): readonly SigningKey[] {
+export function keysWithId(keyring: Keyring, id: string | undefined): readonly KeyringKey[] {
   const named = keyring.filter((key) => key.id === id)
   return named.length > 0 ? named : keyring.slice(0, 1)
 }

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts'
 import type { FormerCheck } from '../lib/former-audit-check.ts'
 import { type End, isInChain } from '../resources/audit/chain.ts'
 import { sealEvents } from '../resources/audit/seal-events.ts'
-import { onDemand } from './on-demand.ts'
+import { wakeable } from './wakeable.ts'
 
 const intervalMs = 5_000
 
@@ -19,7 +19,7 @@ export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs)
   let wasRefused = 0
   let known: End | undefined
   let isFormerTold = false
-  const sealer = onDemand(
+  const sealer = wakeable(
     async () => {
       const { position, seal, batch, sealed, former, ...found } = await sealEvents(deps, () => isStopping)
       const end = { position, seal, batch }

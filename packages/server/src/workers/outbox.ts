@@ -11,8 +11,8 @@ import {
   type LeaseRequest,
   leaseMessages,
 } from '../resources/outbox/outbox.ts'
-import { onDemand } from './on-demand.ts'
 import { pauseAfter } from './retries.ts'
+import { wakeable } from './wakeable.ts'
 
 /** How one kind of message is sent. */
 export interface Channel {
@@ -92,7 +92,7 @@ function startSender(deps: Deps<Pool>, kind: OutboxKind, channel: Channel): Send
       })
     underway.set(sent, message)
   }
-  const sender = onDemand(
+  const sender = wakeable(
     async () => {
       if (stopping.signal.aborted) return
       const lease = nextLease(kind, channel, [...underway.values()])

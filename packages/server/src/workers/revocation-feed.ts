@@ -14,7 +14,7 @@ import { readCatalog } from '../resources/catalog/catalog.ts'
 import { fewAlike, noteConsumerSecrets, readStanding } from '../resources/consumers/consumers.ts'
 import { adoptFeeds, continueFeeds, withCursors } from '../resources/feeds/feeds.ts'
 import { frameRevocation, resetFrame, revocationKeepMs } from '../resources/revocations/revocations.ts'
-import { type OnDemand, onDemand } from './on-demand.ts'
+import { type Wakeable, wakeable } from './wakeable.ts'
 
 const channel = 'gatehouse_revocations'
 const batchSize = 2_000
@@ -88,7 +88,7 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
     await endOutdatedStreams(deps, generation)
     checkedGeneration = generation
   }
-  const reader = onDemand(
+  const reader = wakeable(
     async () => {
       await publishNew()
       await endOutdated()
@@ -98,7 +98,7 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
     (error) => logger.warn({ err: error }, 'revocations cannot be read; retrying every second'),
   )
   const { wake } = reader
-  const announcer = onDemand(
+  const announcer = wakeable(
     async () => {
       await notify(deps.db, channel, `new:${hub.id}`)
       await sleep(gatherMs)
@@ -215,10 +215,10 @@ const lookEveryMs = 5_000
  * at once, in single statements, and what one that died has left is done by the others. The one with the highest number always
  * succeeds. A long transaction's rows are not settled when they appear.
  */
-function numberForOlderServers(deps: Deps<Pool>, isHearing: () => boolean): OnDemand {
+function numberForOlderServers(deps: Deps<Pool>, isHearing: () => boolean): Wakeable {
   let lookedAt = Number.NEGATIVE_INFINITY
   let areThere = true
-  const numbering = onDemand(
+  const numbering = wakeable(
     async () => {
       if (isHearing() && performance.now() - lookedAt > lookEveryMs) {
         areThere = await hasOlderListener(deps.db)

@@ -22,7 +22,7 @@ import { callerOfBrowser, findBrowserSession } from '../../resources/sessions/br
 import { listProvidersOf } from '../../resources/sso-providers/sso-providers.ts'
 import { type PooledUser, userOf } from '../../resources/users/present.ts'
 import { elsewhereView, refusalOf, startAgainView } from '../oauth/pages.ts'
-import { beginAtProvider, getAnsweredInBrowser } from '../sign-in/provider.ts'
+import { beginAtProvider, getAnsweredInBrowser } from '../sign-in/provider-login.ts'
 import { openField, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
 import { completeLink } from '../sso/callback.ts'
 import { unlinkIdentity } from '../sso/unlink-identity.ts'

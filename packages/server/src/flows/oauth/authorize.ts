@@ -16,9 +16,9 @@ import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { DeviceCode } from '../../models/device-code.ts'
 import { isAdminApp } from '../../resources/apps/apps.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { getIdTokenKeys } from '../../resources/id-token-keys/id-token-keys.ts'
 import { findAcceptableInvitation } from '../../resources/invitations/invitations.ts'
 import { findBrowserSession, noteBrowserUse } from '../../resources/sessions/browser-sessions.ts'
-import { getSigningKeys } from '../../resources/signing-keys/signing-keys.ts'
 import { isTrustedAt } from '../../resources/trusted-browsers/trusted-browsers.ts'
 import { findUserInPools, listMemberships } from '../../resources/users/find-users.ts'
 import { type PooledUser, userOf } from '../../resources/users/present.ts'
@@ -234,7 +234,7 @@ async function giveCode(
   actor: Actor,
 ): Promise<string> {
   // Made before the code is, so that its exchange does not wait for the first keys.
-  if (hasScope(request.scope, 'openid')) await getSigningKeys(deps, live.catalog_generation)
+  if (hasScope(request.scope, 'openid')) await getIdTokenKeys(deps, live.catalog_generation)
   const now = deps.clock()
   const { device } = request
   const proven = provenBy(request, { live, user }, organizationId)

@@ -7,10 +7,10 @@ import { openRs256, signRs256 } from '../../lib/rs256.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { wordsIn } from '../../lib/words.ts'
 import { readCatalog } from '../../resources/catalog/catalog.ts'
+import { getIdTokenKeys } from '../../resources/id-token-keys/id-token-keys.ts'
 import { callerWithToken } from '../../resources/sessions/authenticate-caller.ts'
 import { resolveRights } from '../../resources/sessions/rights.ts'
 import { membershipsIn, readSelf, userOfSelf } from '../../resources/sessions/user-sessions.ts'
-import { getSigningKeys } from '../../resources/signing-keys/signing-keys.ts'
 
 /** An ID token says who signed in, and is read once, by the app that asked. */
 const lifeSeconds = 600
@@ -31,7 +31,7 @@ export interface ToldSignIn extends Described {
 /** Signs the ID token that goes with an access token. Not in a transaction: SQLite would let nobody else write meanwhile. */
 export async function signIdToken(deps: Deps<Pool>, told: ToldSignIn, accessToken: string, generation: string): Promise<string> {
   const { userId, appCode, sessionId, firstProvenAt, amr, nonce } = told
-  const key = (await getSigningKeys(deps, generation)).current()
+  const key = (await getIdTokenKeys(deps, generation)).current()
   if (!key) throw new Error('there is no key for ID tokens')
   const now = Math.floor(deps.clock() / 1000)
   const claims = {
@@ -67,7 +67,7 @@ interface IdTokenHint {
 
 /** What a hint says about whom an app has signed in: an ID token that a key of ours signed, even if it is expired. */
 export async function readIdTokenHint(deps: Deps, hint: string): Promise<IdTokenHint | undefined> {
-  const keys = await (await readCatalog(deps)).getSigningKeys()
+  const keys = await (await readCatalog(deps)).getIdTokenKeys()
   const claims = openRs256(hint, (id) => keys.find(id))
   if (!claims || claims.iss !== deps.config.publicUrl) return undefined
   const { aud, sub, sid } = claims as { aud?: unknown; sub?: unknown; sid?: unknown }

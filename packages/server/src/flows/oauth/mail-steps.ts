@@ -5,7 +5,6 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/random.ts'
 import type { SpendableToken } from '../../models/mail-token.ts'
-import { queueMail } from '../../resources/mail/mail.ts'
 import {
   getMailToken,
   getMailTokenByHash,
@@ -13,6 +12,7 @@ import {
   type PageOfMail,
   spendMailToken,
 } from '../../resources/mail/mail-tokens.ts'
+import { queueMail } from '../../resources/mail/request-mail.ts'
 import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { verifyAddress } from '../../resources/users/find-users.ts'
 import { userOf } from '../../resources/users/present.ts'

@@ -2,7 +2,7 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { languages } from '../../lib/locale.ts'
 import { deviceGrantType, mfa, scopes, standardClaimNames } from '../../lib/open-id.ts'
-import { keysCachedSeconds, listPublishedKeys } from '../../resources/signing-keys/signing-keys.ts'
+import { keysCachedSeconds, listPublishedKeys } from '../../resources/id-token-keys/id-token-keys.ts'
 
 const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'none']
 

@@ -5,7 +5,6 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, Caller, ClientCaller } from '../../lib/caller.ts'
-import { hashLineOf } from '../../lib/client-address.ts'
 import {
   email,
   locale,
@@ -18,6 +17,7 @@ import {
   password,
   text,
 } from '../../lib/fields.ts'
+import { hashLineOf } from '../../lib/hash-line.ts'
 import { passwordFault } from '../../lib/password.ts'
 import { firstInPools, poolSet } from '../../lib/pool-set.ts'
 import {

@@ -13,7 +13,7 @@ import { type FactorRow, RecoveryCode, SecondFactor } from '../../models/second-
 import type { ClaimedAccount } from '../../resources/account-claims/claim-accounts.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertNotLocked, countFailure } from '../../resources/lockouts/lockouts.ts'
-import { addNotice } from '../../resources/mail/mail.ts'
+import { addNotice } from '../../resources/mail/request-mail.ts'
 import type { NewAccount } from '../../resources/users/users.ts'
 
 interface SecondFactorOwner {

@@ -1,4 +1,4 @@
-import type { OpenIdClaims } from '../../adapters/open-id-clients.ts'
+import type { ProviderClaims } from '../../adapters/provider-clients.ts'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -6,7 +6,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor, OwnCaller, RequestOrigin } from '../../lib/caller.ts'
 import { normalizeDomain, normalizeEmail } from '../../lib/email.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
-import { OpenIdFault } from '../../lib/open-id-fault.ts'
+import { ProviderFault } from '../../lib/provider-fault.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
 import type { IdentityRecord, TokenAnswer } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
@@ -24,12 +24,11 @@ import {
   assertServesApp,
   callbackUrlOf,
   getEnabledProvider,
-  openIdClientOf,
+  providerClientOf,
 } from '../../resources/sso-providers/sso-providers.ts'
 import { getUser } from '../../resources/users/users.ts'
 import { recording, recordingLoginFailure } from '../sign-in/attempt.ts'
 import { enter, orEnrolment } from '../sign-in/enter.ts'
-import { logInMatchedUser, matchUser, type ProviderLogin, registerNewUser } from '../sign-in/matched-user.ts'
 import {
   codeLifeMs,
   type Exchange,
@@ -42,7 +41,8 @@ import {
   type SsoProfile,
   sealFor,
   spendCode,
-} from '../sign-in/provider.ts'
+} from '../sign-in/provider-login.ts'
+import { logInMatchedUser, matchUser, type ProviderLogin, registerNewUser } from '../sign-in/provider-user.ts'
 import { assertRedirectUrl, type CallbackInput, type ExchangeInput } from './start.ts'
 
 /**
@@ -75,13 +75,13 @@ export async function answerCallback(deps: Deps<Pool>, code: string, input: Call
   const back = (answer: Record<string, string>) => backTo(login, answer, isOfPage ? input.state : login.client_state)
 
   const callbackUrl = callbackUrlWith(deps, provider, input)
-  const client = openIdClientOf(deps, provider)
-  const openIdClients = await deps.openIdClients()
+  const client = providerClientOf(deps, provider)
+  const providerClients = await deps.providerClients()
   try {
-    const claims = await openIdClients.redeem(client, callbackUrl, { ...challenge, state: input.state })
+    const claims = await providerClients.redeem(client, callbackUrl, { ...challenge, state: input.state })
     return back({ code: await issueCode(deps, login, profileOf(claims)) })
   } catch (fault) {
-    if (!(fault instanceof OpenIdFault)) throw fault
+    if (!(fault instanceof ProviderFault)) throw fault
     const error = outcomeOf(fault)
     deps.logger.warn({ provider: code, error, reason: fault.message }, 'third-party login failed')
     const details = { provider: code, error }
@@ -124,7 +124,7 @@ async function issueCode(deps: Deps<Pool>, { state_hash }: SsoLoginRow, profile:
   return code
 }
 
-function profileOf({ subject, email, emailVerified, hostedDomain, givenName, familyName, authTime }: OpenIdClaims): SsoProfile {
+function profileOf({ subject, email, emailVerified, hostedDomain, givenName, familyName, authTime }: ProviderClaims): SsoProfile {
   return {
     subject,
     email: (email === undefined ? undefined : normalizeEmail(email)) ?? null,
@@ -141,7 +141,7 @@ function nameOf(name: string | undefined): string | null {
   return name !== undefined && name.length <= MAX_NAME && !/[\0\p{Cs}]/u.test(name) ? name : null
 }
 
-function outcomeOf({ kind, word }: OpenIdFault): Outcome {
+function outcomeOf({ kind, word }: ProviderFault): Outcome {
   if (kind === 'unreachable' || word === 'temporarily_unavailable') return 'temporarily_unavailable'
   return kind === 'denied' && word !== 'server_error' ? 'access_denied' : 'server_error'
 }

@@ -1,5 +1,5 @@
 import { noContent, ok, type Route, route, section } from '../../http/route.ts'
-import type { Reply } from '../../http/speak/json.ts'
+import type { Reply } from '../../http/speak/reply.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
 import { answerCallback, exchangeCode } from './callback.ts'
 import {

@@ -15,7 +15,7 @@ import { recordEvent } from '../../resources/audit/record-event.ts'
 import { takeByAddress } from '../../resources/rate-limits/rate-limits.ts'
 import { assertServesApp, getEnabledProvider } from '../../resources/sso-providers/sso-providers.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
-import { beginAtProvider } from '../sign-in/provider.ts'
+import { beginAtProvider } from '../sign-in/provider-login.ts'
 
 export const ssoParams = z.object({ provider: authMethodCode.meta({ description: 'Code of the provider' }) })
 

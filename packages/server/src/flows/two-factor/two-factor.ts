@@ -17,7 +17,7 @@ import { type FactorRow, RecoveryCode, SecondFactor } from '../../models/second-
 import { Session } from '../../models/session.ts'
 import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { addNotice } from '../../resources/mail/mail.ts'
+import { addNotice } from '../../resources/mail/request-mail.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/rate-limits.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/second-factors.ts'
 import { lockOwner } from '../../resources/sessions/user-sessions.ts'

@@ -5,7 +5,7 @@ import { Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { style } from '../../pages/style.ts'
 import type { PageTexts } from '../../pages/texts/page-texts.ts'
 import { textsIn } from '../../pages/texts/texts-for.ts'
-import type { Reply } from './json.ts'
+import type { Reply } from './reply.ts'
 
 const styleHash = hashOf(style)
 

@@ -6,7 +6,7 @@ import { ApiError, refuseChanged } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { keysOf } from '../../lib/collections.ts'
 import { beyondApp } from '../../lib/configurable.ts'
-import { signingKeyOf } from '../../lib/keyrings.ts'
+import { keyOfSecret } from '../../lib/keyrings.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -109,7 +109,7 @@ export async function readAppSecret(deps: Deps<Pool>, code: string, actor: Actor
         detail: `${app.code} has no secret of its own. Create one: authctl app signing ${app.code} --step prepare`,
       })
     const secret = deps.secretBox.open(newest.secret_box, appSecretContext(app.id, newest.version))
-    const found = { secret, kid: signingKeyOf(secret).id, stage: newest.stage }
+    const found = { secret, kid: keyOfSecret(secret).id, stage: newest.stage }
     await recordEvent(deps, {
       event: 'app.secret_read',
       actor,

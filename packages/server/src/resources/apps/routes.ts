@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { created, noContent, ok, route, section } from '../../http/route.ts'
 import { appParams } from '../../lib/fields.ts'
+import { changeSigning, describeSigning } from './app-keys.ts'
 import { createApp, deleteApp, getApp, listApps, showApp, updateApp } from './apps.ts'
 import { changeLogo, getLogo, getLogoOfApp } from './logo.ts'
 import { presentApp, presentAppWith, presentSigning } from './present.ts'
@@ -19,7 +20,6 @@ import {
   updateAppBody,
   updatedApp,
 } from './schema.ts'
-import { changeSigning, describeSigning } from './signing.ts'
 
 const imageTypes = ['image/png', 'image/jpeg', 'image/webp']
 

@@ -3,7 +3,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { projectTokenBytes } from '../../lib/access-token.ts'
 import { deepFreeze, only } from '../../lib/collections.ts'
-import { type Keyring, Keyrings, signingKeyOf } from '../../lib/keyrings.ts'
+import { type Keyring, Keyrings, keyOfSecret } from '../../lib/keyrings.ts'
 import { privateKeyOf, publicKeyOf } from '../../lib/rs256.ts'
 import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
@@ -19,8 +19,8 @@ export interface Catalog {
   findApp(by: { id: string } | { code: string }): Promise<App | undefined>
   /** Which keys sign for which app. */
   getKeyrings(): Promise<Keyrings>
-  /** The keys of ID tokens. Empty until `getSigningKeys` makes the first ones. */
-  getSigningKeys(): Promise<SigningKeys>
+  /** The keys of ID tokens. Empty until `getIdTokenKeys` makes the first ones. */
+  getIdTokenKeys(): Promise<IdTokenKeys>
   /** The lowest `iat` that is accepted in any token, in seconds. */
   getMinIat(): Promise<number>
   /** The permissions of an access token with these roles, for an app or for none. */
@@ -44,7 +44,7 @@ export async function readCatalog(deps: Deps, generation?: string): Promise<Cata
   return {
     findApp,
     getKeyrings: () => remember('keyrings', () => readKeyrings(deps)),
-    getSigningKeys: () => remember('signing keys', () => readSigningKeys(deps)),
+    getIdTokenKeys: () => remember('signing keys', () => readIdTokenKeys(deps)),
     getMinIat: () => remember('min_iat', async () => only(await Service.query(deps.db).select('min_iat')).min_iat),
     listTokenPermissions: (appId, roles) =>
       remember(`permissions ${JSON.stringify([appId, ...roles])}`, async () => {
@@ -77,7 +77,7 @@ const order = { current: 0, next: 1, previous: 2 }
 function keyringOf(deps: Deps, { appId, keys }: Omit<AppKeysOfApp, 'code'>): Keyring {
   const staged = keys.toSorted((a, b) => order[a.stage] - order[b.stage])
   const [first, ...others] = staged.flatMap(({ version, secret_box }) =>
-    secret_box === null ? deps.sharedKeys : [signingKeyOf(deps.secretBox.open(secret_box, appSecretContext(appId, version)))],
+    secret_box === null ? deps.sharedKeys : [keyOfSecret(deps.secretBox.open(secret_box, appSecretContext(appId, version)))],
   )
   const isShared = !keys.some(({ stage }) => stage === 'current')
   if (isShared || !first) return [...deps.sharedKeys, ...(first ? [first] : []), ...others]
@@ -85,7 +85,7 @@ function keyringOf(deps: Deps, { appId, keys }: Omit<AppKeysOfApp, 'code'>): Key
 }
 
 /** The keys of ID tokens, as they are kept in memory. */
-export interface SigningKeys {
+export interface IdTokenKeys {
   rows: readonly SigningKeyRow[]
   /** The key that signs. Undefined until the first ones are made. Throws if it cannot be opened. */
   current(): { id: string; key: KeyObject } | undefined
@@ -94,11 +94,11 @@ export interface SigningKeys {
 }
 
 /** The context that binds the sealed half of a key. */
-export function signingKeyContext(id: string): string {
+export function idTokenKeyContext(id: string): string {
   return `signing_keys ${id}`
 }
 
-async function readSigningKeys(deps: Deps): Promise<SigningKeys> {
+async function readIdTokenKeys(deps: Deps): Promise<IdTokenKeys> {
   const rows = await SigningKey.listAll(deps.db)
   const signing = rows.find(({ stage }) => stage === 'current')
   const publicKeys = new Map<string, KeyObject>()
@@ -107,7 +107,7 @@ async function readSigningKeys(deps: Deps): Promise<SigningKeys> {
     rows,
     current() {
       if (!opened && signing?.private_box)
-        opened = { id: signing.id, key: privateKeyOf(deps.secretBox.open(signing.private_box, signingKeyContext(signing.id))) }
+        opened = { id: signing.id, key: privateKeyOf(deps.secretBox.open(signing.private_box, idTokenKeyContext(signing.id))) }
       return opened
     },
     find(id) {

@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { type Actor, actorIdOf } from '../../lib/caller.ts'
 import { AccessRequest } from '../../models/access-request.ts'
 import { recordEvent, recordEvents } from '../audit/record-event.ts'
+import { addMail } from '../mail/compose-mail.ts'
 import type { DecisionPayload } from '../mail/mail-tokens.ts'
-import { addMail } from '../mail/messages.ts'
 
 interface Decision {
   app: { id: string }

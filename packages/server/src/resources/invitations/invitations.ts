@@ -19,7 +19,7 @@ import { recordEvent, recordEvents } from '../audit/record-event.ts'
 import { closeAnswered } from '../grants/close-requests.ts'
 import { findGrantState } from '../grants/grants.ts'
 import { insertGrant } from '../grants/provision-user.ts'
-import { addInvitationMail } from '../mail/messages.ts'
+import { addInvitationMail } from '../mail/compose-mail.ts'
 import { listGivableCodes, validateMemberRoles } from '../organizations/members.ts'
 import {
   addMember,

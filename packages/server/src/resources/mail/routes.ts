@@ -1,8 +1,8 @@
 import { accepted, ok, type Route, route, section } from '../../http/route.ts'
 import { appParams } from '../../lib/fields.ts'
-import { previewMail, requestMail, sendTestMail } from './mail.ts'
+import { getMail, listMails, listMailsQuery, mailPage, mailParams, mailRecord, resendMail } from './mail-records.ts'
 import type { TokenPurpose } from './mail-tokens.ts'
-import { getMail, listMails, listMailsQuery, mailPage, mailParams, mailRecord, resendMail } from './mails.ts'
+import { previewMail, requestMail, sendTestMail } from './request-mail.ts'
 import { mailPreview, mailRequestBody, previewParams, previewQuery, queued, testMailBody, testMailOutcome } from './schema.ts'
 
 export const mailRoutes = section('Account mail', [

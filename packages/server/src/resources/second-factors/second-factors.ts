@@ -13,7 +13,7 @@ import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { User } from '../../models/user.ts'
 import { getApp } from '../apps/apps.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { addNotice } from '../mail/mail.ts'
+import { addNotice } from '../mail/request-mail.ts'
 import { assertMayHelp } from '../users/administration.ts'
 import { getUser, lockUser } from '../users/users.ts'
 

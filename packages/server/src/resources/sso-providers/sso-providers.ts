@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { OpenIdClient } from '../../adapters/open-id-clients.ts'
+import type { ProviderClient } from '../../adapters/provider-clients.ts'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
@@ -169,7 +169,7 @@ function enabled(provider: SsoProvider): SsoProvider {
 }
 
 /** This service as a client of the provider. */
-export function openIdClientOf(deps: Deps, provider: SsoProvider): OpenIdClient {
+export function providerClientOf(deps: Deps, provider: SsoProvider): ProviderClient {
   return {
     issuer: provider.issuer,
     clientId: provider.client_id,

@@ -6,7 +6,6 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError, refuseChanged } from '../../errors.ts'
 import { type MadeBy, madeBys, neverVerified, unverified, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { hashLineOf } from '../../lib/client-address.ts'
 import {
   appRef,
   clearable,
@@ -23,6 +22,7 @@ import {
   roleCode,
   timestamp,
 } from '../../lib/fields.ts'
+import { hashLineOf } from '../../lib/hash-line.ts'
 import { type Page, pageOf } from '../../lib/keyset.ts'
 import { addressKeys, secondFactorKey } from '../../lib/lock-keys.ts'
 import { passwordFault } from '../../lib/password.ts'

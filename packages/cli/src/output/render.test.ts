@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { escapeControls, toJson } from '../text/escape-controls.ts'
 import { cell, titleOf } from './cells.ts'
-import { dotenvLine } from './output.ts'
+import { dotenvLine } from './render.ts'
 
 test('a cell is one line for every type of value', () => {
   expect([null, undefined, true, false, [], ['a', 'b\n'], [{ a: 1 }], { a: 1 }, 3, 'x\ty'].map(cell)).toEqual([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isTrustedAddress } from './matched-user.ts'
+import { isTrustedAddress } from './provider-user.ts'
 
 type Provider = Parameters<typeof isTrustedAddress>[0]
 

@@ -1,4 +1,4 @@
-export interface OnDemand {
+export interface Wakeable {
   /** Asks for a pass. If one is running, another one follows it. */
   wake(): void
   /** Whether the last pass failed. The next wake tries again. */
@@ -8,7 +8,7 @@ export interface OnDemand {
 }
 
 /** Runs `pass` when woken, never twice at once. Calls `report` for the first of several failures in a row. */
-export function onDemand(pass: () => Promise<void>, report: (error: unknown) => void): OnDemand {
+export function wakeable(pass: () => Promise<void>, report: (error: unknown) => void): Wakeable {
   let isWanted = false
   let isFailing = false
   let isStopping = false

@@ -16,8 +16,8 @@ import type { App } from '../../models/app.ts'
 import { getActiveApp, getApp } from '../apps/apps.ts'
 import { countEvent, recordEvent } from '../audit/record-event.ts'
 import { type Attempt, takeAttempt } from '../rate-limits/rate-limits.ts'
+import { addMail, addTokenMail, senderOf } from './compose-mail.ts'
 import type { NoticePayload, NoticePurpose, PageOfMail, TokenPurpose } from './mail-tokens.ts'
-import { addMail, addTokenMail, senderOf } from './messages.ts'
 import type { MailRequest } from './schema.ts'
 
 interface NoticeAbout {

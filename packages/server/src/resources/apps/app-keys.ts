@@ -3,7 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { signingKeyOf } from '../../lib/keyrings.ts'
+import { keyOfSecret } from '../../lib/keyrings.ts'
 import { randomText } from '../../lib/random.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { App } from '../../models/app.ts'
@@ -145,5 +145,5 @@ export async function describeSigning(deps: Deps, app: App): Promise<Signing> {
 
 function kidOf(deps: Deps, { app_id, version, secret_box }: AppKeyRow): string {
   if (secret_box === null) return deps.sharedKeys[0].id
-  return signingKeyOf(deps.secretBox.open(secret_box, appSecretContext(app_id, version))).id
+  return keyOfSecret(deps.secretBox.open(secret_box, appSecretContext(app_id, version))).id
 }

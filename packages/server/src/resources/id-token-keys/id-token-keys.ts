@@ -9,7 +9,7 @@ import { type NewKeyPair, newKeyPair } from '../../lib/rs256.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { SigningKey, type SigningKeyRow } from '../../models/signing-key.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { readCatalog, renewCatalog, type SigningKeys, signingKeyContext } from '../catalog/catalog.ts'
+import { type IdTokenKeys, idTokenKeyContext, readCatalog, renewCatalog } from '../catalog/catalog.ts'
 
 const signingKeyRecord = z
   .object({
@@ -23,7 +23,7 @@ const signingKeyRecord = z
   })
   .meta({ id: 'IdTokenKey', description: 'A key of ID tokens. The key itself is never shown' })
 
-export const signingKeyList = z
+export const idTokenKeyList = z
   .object({ items: z.array(signingKeyRecord), next_cursor: z.null() })
   .meta({ id: 'IdTokenKeys', description: 'All keys, on one page' })
 
@@ -48,8 +48,8 @@ const making = new WeakMap<object, Promise<void>>()
  * The keys of ID tokens, at the given generation of the catalog or else the current one. The first call of all makes them: most
  * services never need any. Of calls at the same moment, on one server or several, one makes them.
  */
-export async function getSigningKeys(deps: Deps<Pool>, generation?: string): Promise<SigningKeys> {
-  const known = await (await readCatalog(deps, generation)).getSigningKeys()
+export async function getIdTokenKeys(deps: Deps<Pool>, generation?: string): Promise<IdTokenKeys> {
+  const known = await (await readCatalog(deps, generation)).getIdTokenKeys()
   if (known.rows.length > 0) return known
   const process = deps.catalogCache
   const made =
@@ -59,7 +59,7 @@ export async function getSigningKeys(deps: Deps<Pool>, generation?: string): Pro
     })
   making.set(process, made)
   await made
-  return (await readCatalog(deps)).getSigningKeys()
+  return (await readCatalog(deps)).getIdTokenKeys()
 }
 
 async function makeFirst(deps: Deps<Pool>): Promise<void> {
@@ -75,14 +75,14 @@ async function makeFirst(deps: Deps<Pool>): Promise<void> {
 
 async function insert(deps: Deps<Tx>, { id, publicJwk, privateKey }: NewKeyPair, stage: SigningKey['stage']): Promise<void> {
   const now = deps.clock()
-  const box = deps.secretBox.seal(privateKey, signingKeyContext(id))
+  const box = deps.secretBox.seal(privateKey, idTokenKeyContext(id))
   const row = { id, stage, public_jwk: JSON.stringify(publicJwk), private_box: box, created_at: now, stage_since: now }
   await SigningKey.insert(deps.db, row)
 }
 
 /** The keys that clients accept. */
 export async function listPublishedKeys(deps: Deps<Pool>): Promise<readonly SigningKeyRow[]> {
-  const { rows } = await getSigningKeys(deps)
+  const { rows } = await getIdTokenKeys(deps)
   const since = deps.clock() - publishedMs
   return rows.filter(({ stage, stage_since }) => stage !== 'retired' || stage_since > since)
 }
@@ -92,12 +92,12 @@ export async function listPublishedKeys(deps: Deps<Pool>): Promise<readonly Sign
  * of the retired one while they live. With `compromised`, no key that there was is accepted any more. Throws
  * `signing_step_impossible` if another key than `current` signs, so that of two callers one rotates.
  */
-export async function rotateSigningKeys(
+export async function rotateIdTokenKeys(
   deps: Deps<Pool>,
   { current_kid: expected, compromised }: { current_kid?: string | undefined; compromised: boolean },
   actor: Actor,
 ): Promise<readonly SigningKeyRow[]> {
-  await getSigningKeys(deps)
+  await getIdTokenKeys(deps)
   const [made, other] = await Promise.all([newKeyPair(), newKeyPair()])
   return transaction(deps, async (deps) => {
     await renewCatalog(deps)
@@ -140,7 +140,7 @@ async function promoteNext({ db }: Deps<Tx>, now: number): Promise<void> {
   await SigningKey.update(db, { stage: 'next' }, { stage: 'current', stage_since: now })
 }
 
-export function presentSigningKeys(rows: readonly SigningKeyRow[]): z.output<typeof signingKeyList> {
+export function presentIdTokenKeys(rows: readonly SigningKeyRow[]): z.output<typeof idTokenKeyList> {
   const items = rows.map(({ id, stage, stage_since, created_at }) => ({
     kid: id,
     stage,

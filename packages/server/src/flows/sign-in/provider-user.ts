@@ -11,7 +11,7 @@ import { claimByMailbox, findClaimable } from '../../resources/account-claims/cl
 import { assertMethodAllowed, checkPolicy } from '../../resources/apps/app-settings.ts'
 import { assertAppActive } from '../../resources/apps/apps.ts'
 import { findLinkedUser, insertIdentity } from '../../resources/identities/identities.ts'
-import { addNotice } from '../../resources/mail/mail.ts'
+import { addNotice } from '../../resources/mail/request-mail.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/rate-limits.ts'
 import type { EntryRequest } from '../../resources/sessions/admit.ts'
 import { isGooglePreset } from '../../resources/sso-providers/sso-providers.ts'
@@ -22,7 +22,7 @@ import { getUser, lockUserRow } from '../../resources/users/users.ts'
 import { byToken, type CountedAttempt, recordingLoginFailure, withAttempt } from './attempt.ts'
 import { type Access, createAccount, finishSignUp, provisionNewcomer } from './create-account.ts'
 import { firstFactor, passSecondFactor, proofOfClaimed, proofOfNewcomer } from './prove.ts'
-import { type Exchange, getProviderOf, keepProviderOf, lockSubject, type SsoProfile, spendCode } from './provider.ts'
+import { type Exchange, getProviderOf, keepProviderOf, lockSubject, type SsoProfile, spendCode } from './provider-login.ts'
 
 /** A user of the app's pools, and how the provider's answer matched that user. */
 export interface MatchedUser {

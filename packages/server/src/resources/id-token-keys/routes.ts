@@ -1,15 +1,15 @@
 import { ok, route, section } from '../../http/route.ts'
-import { getSigningKeys, presentSigningKeys, rotateBody, rotateSigningKeys, signingKeyList } from './signing-keys.ts'
+import { getIdTokenKeys, idTokenKeyList, presentIdTokenKeys, rotateBody, rotateIdTokenKeys } from './id-token-keys.ts'
 
-export const signingKeyRoutes = section('OpenID Connect', [
+export const idTokenKeyRoutes = section('OpenID Connect', [
   route({
     method: 'GET',
     path: '/admin/signing-keys',
     summary: 'List the keys of ID tokens',
     auth: 'admin_reader',
-    responses: { 200: signingKeyList },
+    responses: { 200: idTokenKeyList },
     errors: [],
-    handle: async (deps) => ok(presentSigningKeys((await getSigningKeys(deps)).rows)),
+    handle: async (deps) => ok(presentIdTokenKeys((await getIdTokenKeys(deps)).rows)),
   }),
   route({
     method: 'POST',
@@ -20,8 +20,8 @@ export const signingKeyRoutes = section('OpenID Connect', [
       'rotations, since clients may keep the list of keys for so long.',
     auth: 'system_admin',
     body: rotateBody,
-    responses: { 200: signingKeyList },
+    responses: { 200: idTokenKeyList },
     errors: ['signing_step_impossible'],
-    handle: async (deps, { body, ...actor }) => ok(presentSigningKeys(await rotateSigningKeys(deps, body, actor))),
+    handle: async (deps, { body, ...actor }) => ok(presentIdTokenKeys(await rotateIdTokenKeys(deps, body, actor))),
   }),
 ])

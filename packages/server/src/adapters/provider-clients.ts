@@ -1,6 +1,6 @@
 import * as openid from 'openid-client'
 import { Agent, fetch, type RequestInit } from 'undici'
-import { OpenIdFault } from '../lib/open-id-fault.ts'
+import { ProviderFault } from '../lib/provider-fault.ts'
 import { guardedConnector, resolveOnce } from './guarded-dial.ts'
 
 const requestTimeoutMs = 5_000
@@ -12,14 +12,14 @@ const metadataKeptMs = 24 * 60 * 60 * 1_000
 const keysAgeSeconds = 61
 
 /** This service as a client of one provider. */
-export interface OpenIdClient {
+export interface ProviderClient {
   issuer: string
   clientId: string
   clientSecret: string
 }
 
 /** What a login sent to the provider. The answer must match it. */
-export interface OpenIdChallenge {
+export interface ProviderChallenge {
   state: string
   nonce: string
   codeVerifier: string
@@ -36,7 +36,7 @@ export interface SignInAtProvider {
 }
 
 /** The identity that the provider asserts. */
-export interface OpenIdClaims {
+export interface ProviderClaims {
   subject: string
   /** As the provider wrote it. */
   email: string | undefined
@@ -70,7 +70,7 @@ interface Options {
  * makes only the requests that it needs. A provider that hangs delays only its own logins, by at most `timeoutMs` for each
  * request.
  */
-export class OpenIdClients {
+export class ProviderClients {
   readonly #options: Required<Options>
   readonly #fetch: openid.CustomFetch
   readonly #described = new Map<string, Described>()
@@ -84,10 +84,10 @@ export class OpenIdClients {
     this.#fetch = boundedFetch(new Agent({ connect }))
   }
 
-  /** Where a browser goes to sign in. Throws OpenIdFault. */
+  /** Where a browser goes to sign in. Throws ProviderFault. */
   async authorizationUrl(
-    client: OpenIdClient,
-    { state, nonce, codeVerifier }: OpenIdChallenge,
+    client: ProviderClient,
+    { state, nonce, codeVerifier }: ProviderChallenge,
     { redirectUri, scopes, prompt, maxAgeSeconds }: SignInAtProvider,
   ): Promise<string> {
     const config = await this.#configure(client)
@@ -111,9 +111,13 @@ export class OpenIdClients {
   /**
    * Redeems the answer that a browser brought back (`callbackUrl` with its query). Checks state and `iss`, and the signature,
    * issuer, audience, times and nonce of the ID token. Asks the userinfo endpoint if the ID token has no e-mail. Throws
-   * OpenIdFault.
+   * ProviderFault.
    */
-  async redeem(client: OpenIdClient, callbackUrl: URL, { state, nonce, codeVerifier }: OpenIdChallenge): Promise<OpenIdClaims> {
+  async redeem(
+    client: ProviderClient,
+    callbackUrl: URL,
+    { state, nonce, codeVerifier }: ProviderChallenge,
+  ): Promise<ProviderClaims> {
     const config = await this.#configure(client)
     try {
       const answer = await openid.authorizationCodeGrant(config, callbackUrl, {
@@ -134,7 +138,7 @@ export class OpenIdClients {
     }
   }
 
-  async #configure(client: OpenIdClient): Promise<openid.Configuration> {
+  async #configure(client: ProviderClient): Promise<openid.Configuration> {
     const { metadata } = await this.#describe(client.issuer)
     const config = new openid.Configuration(metadata, client.clientId, {}, authenticationOf(metadata, client.clientSecret))
     config[openid.customFetch] = this.#fetch
@@ -203,7 +207,7 @@ function boundedFetch(dispatcher: Agent): openid.CustomFetch {
 }
 
 /** Takes the address and `email_verified` from the same source, so that an unverified address never counts as verified. */
-function readClaims(subject: string, claims: openid.UserInfoResponse | openid.IDToken): Omit<OpenIdClaims, 'authTime'> {
+function readClaims(subject: string, claims: openid.UserInfoResponse | openid.IDToken): Omit<ProviderClaims, 'authTime'> {
   return {
     subject,
     email: textOf(claims.email),
@@ -223,10 +227,10 @@ function textOf(claim: unknown): string | undefined {
   return typeof claim === 'string' && claim.trim() !== '' ? claim.trim() : undefined
 }
 
-function faultOf(error: unknown): OpenIdFault {
-  if (error instanceof OpenIdFault) return error
-  if (error instanceof openid.AuthorizationResponseError) return new OpenIdFault('denied', error, error.error)
-  return new OpenIdFault(isUnreachable(error) ? 'unreachable' : 'refused', error)
+function faultOf(error: unknown): ProviderFault {
+  if (error instanceof ProviderFault) return error
+  if (error instanceof openid.AuthorizationResponseError) return new ProviderFault('denied', error, error.error)
+  return new ProviderFault(isUnreachable(error) ? 'unreachable' : 'refused', error)
 }
 
 function isUnreachable(error: unknown): boolean {

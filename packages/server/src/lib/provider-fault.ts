@@ -2,16 +2,16 @@
  * `unreachable`: no answer in time, or a fault on the provider's side. `denied`: the provider declined the login; `word` is its
  * error code. `refused`: an answer that cannot be trusted, or that says that we may not ask.
  */
-type OpenIdFaultKind = 'unreachable' | 'denied' | 'refused'
+type ProviderFaultKind = 'unreachable' | 'denied' | 'refused'
 
 /** Why a login at a provider failed. The message goes only to the log, since the other side may have written parts of it. */
-export class OpenIdFault extends Error {
-  readonly kind: OpenIdFaultKind
+export class ProviderFault extends Error {
+  readonly kind: ProviderFaultKind
   readonly word: string | undefined
 
-  constructor(kind: OpenIdFaultKind, cause: unknown, word?: string) {
+  constructor(kind: ProviderFaultKind, cause: unknown, word?: string) {
     super(describe(cause), { cause })
-    this.name = 'OpenIdFault'
+    this.name = 'ProviderFault'
     this.kind = kind
     this.word = word
   }

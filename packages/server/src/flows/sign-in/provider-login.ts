@@ -1,11 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { OpenIdChallenge, SignInAtProvider } from '../../adapters/open-id-clients.ts'
+import type { ProviderChallenge, SignInAtProvider } from '../../adapters/provider-clients.ts'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import { OpenIdFault } from '../../lib/open-id-fault.ts'
 import type { KeptProof } from '../../lib/proof.ts'
+import { ProviderFault } from '../../lib/provider-fault.ts'
 import { hashOpaqueToken, newOpaqueToken, randomText, TOKEN_PREFIXES } from '../../lib/random.ts'
 import { App } from '../../models/app.ts'
 import { SsoLogin, type SsoLoginRow } from '../../models/sso-login.ts'
@@ -15,7 +15,7 @@ import {
   callbackUrlOf,
   findEnabledProvider,
   findKeptProvider,
-  openIdClientOf,
+  providerClientOf,
 } from '../../resources/sso-providers/sso-providers.ts'
 
 const retryAfterSeconds = 10
@@ -49,11 +49,11 @@ export async function beginAtProvider(
   const state = newOpaqueToken(TOKEN_PREFIXES.ssoState)
   const challenge = newPkceState()
   const target = { redirectUri: callbackUrlOf(deps.config.publicUrl, provider.code), scopes: provider.scopes, ...fresh }
-  const openIdClients = await deps.openIdClients()
-  const url = await openIdClients
-    .authorizationUrl(openIdClientOf(deps, provider), { state, ...challenge }, target)
+  const providerClients = await deps.providerClients()
+  const url = await providerClients
+    .authorizationUrl(providerClientOf(deps, provider), { state, ...challenge }, target)
     .catch((fault: unknown) => {
-      if (!(fault instanceof OpenIdFault)) throw fault
+      if (!(fault instanceof ProviderFault)) throw fault
       deps.logger.warn({ provider: provider.code, reason: fault.message }, 'provider cannot be reached')
       const detail = 'The provider cannot be reached'
       throw new ApiError('unavailable', { detail, retryAfter: retryAfterSeconds, cause: fault })
@@ -181,7 +181,7 @@ export async function lockSubject(deps: Deps<Tx>, { login, profile }: AnsweredLo
 }
 
 /** What a login keeps sealed in its row until the provider answers. */
-export type PkceState = Pick<OpenIdChallenge, 'nonce' | 'codeVerifier'>
+export type PkceState = Pick<ProviderChallenge, 'nonce' | 'codeVerifier'>
 
 /** Two secrets of 256 random bits. */
 function newPkceState(): PkceState {

@@ -21,8 +21,8 @@ import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { assertMayHelp } from '../users/administration.ts'
 import { lockUserRow } from '../users/users.ts'
+import { prepareMail } from './compose-mail.ts'
 import { isTokenPurpose, signInCodeLifeMs, type TokenMailPayload, type TokenPurpose, tokenLifeMs } from './mail-tokens.ts'
-import { prepareMail } from './messages.ts'
 
 // The mails that the service has sent, or is to send, as admins see them: what became of each, and never what it says.
 
