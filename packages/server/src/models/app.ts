@@ -1,7 +1,6 @@
 import type { ModelObject } from 'objection'
 import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { keptFromDeletion } from '../db/locks.ts'
-import { Statement } from '../db/statement.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import type { Brand } from '../lib/brand.ts'
 import { only } from '../lib/collections.ts'
@@ -24,10 +23,6 @@ export const demandsSecond = `exists (select 1 from apps a where a.status = 'act
       and (a.auto_grant_on_signup = 1
         or exists (select 1 from user_apps g where g.app_id = a.id and g.user_id = u.id and g.status = 'active')
         or (a.built_in = 1 and exists (select 1 from user_roles r where r.user_id = u.id and r.role_code = '${SYSTEM_ADMIN}'))))`
-
-const demandsSecondOf = new Statement<{ demands_second: number | boolean }>(
-  `select ${demandsSecond} as demands_second from users u where u.id = :userId`,
-)
 
 /** What decides whether a system_admin can administer through an app. */
 const namedColumns = [
@@ -177,7 +172,7 @@ export class App extends BaseModel {
 
   /** Whether an app that a user may enter requires a second factor of somebody, by now or from an announced date on. */
   static async demandsSecond(db: Db, userId: string): Promise<boolean> {
-    return Boolean((await demandsSecondOf.first(db, { userId }))?.demands_second)
+    return (await db('users as u').where('u.id', userId).whereRaw(demandsSecond).first('u.id')) !== undefined
   }
 
   /** The active apps that may let somebody in without a grant of theirs: those that grant by themselves, and the built-in one. */

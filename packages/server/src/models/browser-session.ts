@@ -64,10 +64,15 @@ const floorsNow = new Statement<{ status: string; user_floor: number; app_floor:
   left join user_apps g on g.user_id = u.id and g.app_id = :appId
   where b.id = :id and b.ended_at is null for share of b`)
 
-const aliveById = new Statement<{ id: string }>(`
-  select b.id from browser_sessions b join users u on u.id = b.user_id
-  where b.id = :id and b.user_id = :user_id and b.ended_at is null and b.expires_at > :now and b.version >= u.min_token_version
-    and u.status = 'active'`)
+/** The browser sessions `b` of a user that are alive. */
+function aliveOf(db: Db, userId: string, now: number) {
+  return db('browser_sessions as b')
+    .join('users as u', 'u.id', 'b.user_id')
+    .where('b.user_id', userId)
+    .whereNull('b.ended_at')
+    .andWhere('b.expires_at', '>', now)
+    .whereRaw('b.version >= u.min_token_version')
+}
 
 /** A person who is signed in at this service in one browser. The browser holds its secret in a cookie. */
 export class BrowserSession extends BaseModel {
@@ -101,7 +106,7 @@ export class BrowserSession extends BaseModel {
 
   /** Whether the session of a user still speaks for them. */
   static async isAlive(db: Db, { id, user_id, now }: Pick<BrowserSession, 'id' | 'user_id'> & { now: number }): Promise<boolean> {
-    return (await aliveById.first(db, { id, user_id, now })) !== undefined
+    return (await aliveOf(db, user_id, now).where({ 'b.id': id, 'u.status': 'active' }).first('b.id')) !== undefined
   }
 
   /**
@@ -114,12 +119,7 @@ export class BrowserSession extends BaseModel {
 
   /** A page of those of a user that are alive, newest first, in the terms of sessions. */
   static async listAlive(db: Db, userId: string, request: PageRequest, now: number): Promise<ListedBrowserSession[]> {
-    const query = db('browser_sessions as b')
-      .join('users as u', 'u.id', 'b.user_id')
-      .where('b.user_id', userId)
-      .whereNull('b.ended_at')
-      .andWhere('b.expires_at', '>', now)
-      .whereRaw('b.version >= u.min_token_version')
+    const query = aliveOf(db, userId, now)
       .orderBy('b.id', 'desc')
       .limit(rowsToRead(request))
       .select('b.id', 'b.first_factor as auth_method', 'b.ip', 'b.user_agent', 'b.started_at as created_at')

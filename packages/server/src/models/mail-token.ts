@@ -2,10 +2,6 @@ import type { Db, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
-const appByHash = new Statement<{ code: string }>(
-  'select a.code from mail_tokens t join apps a on a.id = t.app_id where t.token_hash = :hash',
-)
-
 const spendableColumns = [
   ...(['token_hash', 'user_id', 'purpose', 'email', 'account_email', 'new_email', 'mailbox_proven_at', 'app_id'] as const),
   ...(['redirect_url', 'created_at', 'expires_at', 'browser_hash', 'request_field', 'code_key_hash'] as const),
@@ -74,7 +70,7 @@ export class MailToken extends BaseModel {
 
   /** The code of the app that the link was mailed for. */
   static async findApp(db: Db, hash: string): Promise<{ code: string } | undefined> {
-    return appByHash.first(db, { hash })
+    return db('mail_tokens as t').join('apps as a', 'a.id', 't.app_id').where('t.token_hash', hash).first('a.code')
   }
 
   /** Spends the token. Of concurrent uses one succeeds; the others get false. */

@@ -1,5 +1,4 @@
 import type { Db, Tx } from '../db/handle.ts'
-import { Statement } from '../db/statement.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { withPage } from './list-query.ts'
@@ -17,15 +16,6 @@ export interface MembershipKey {
 
 /** An organization of a user, with one of the roles held there. */
 type MembershipOfUser = Pick<Organization, 'id' | 'slug' | 'name'> & { role_code: string | null }
-
-const membershipsWhere = (condition: string) =>
-  new Statement<MembershipOfUser>(`
-    select o.id, o.slug, o.name, r.role_code from organization_memberships m
-    join organizations o on o.id = m.organization_id
-    left join membership_roles r on r.membership_id = m.id
-    where ${condition} order by o.slug, r.role_code`)
-const ofUser = membershipsWhere('m.user_id = :userId')
-const ofUserIn = membershipsWhere('m.user_id = :userId and o.id = :organizationId')
 
 export class OrganizationMembership extends BaseModel {
   static override tableName = 'organization_memberships'
@@ -53,7 +43,13 @@ export class OrganizationMembership extends BaseModel {
 
   /** The organizations of a user, or only one, sorted by slug: one row for each role held there, or one row without a role. */
   static async listOfUser(db: Db, userId: string, organizationId?: string): Promise<MembershipOfUser[]> {
-    return organizationId === undefined ? ofUser.all(db, { userId }) : ofUserIn.all(db, { userId, organizationId })
+    const key = organizationId === undefined ? {} : { 'm.organization_id': organizationId }
+    return db('organization_memberships as m')
+      .join('organizations as o', 'o.id', 'm.organization_id')
+      .leftJoin('membership_roles as r', 'r.membership_id', 'm.id')
+      .where({ 'm.user_id': userId, ...key })
+      .orderBy(['o.slug', 'r.role_code'])
+      .select('o.id', 'o.slug', 'o.name', 'r.role_code')
   }
 
   /** False if the user is a member already. */

@@ -1,7 +1,6 @@
 import type { QueryBuilder } from 'objection'
 import type { Db, Tx } from '../db/handle.ts'
 import { forShare, forUpdate } from '../db/locks.ts'
-import { Statement } from '../db/statement.ts'
 import type { ServiceScope } from '../lib/authority.ts'
 import { App } from './app.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
@@ -17,12 +16,8 @@ export interface AccountRow {
   app_codes: string | null
 }
 
-const accountByToken = new Statement<AccountRow>(`
-  select s.id, s.service, s.scopes, s.expires_at, s.last_used_at,
-    (select string_agg(a.code, ' ') from service_account_apps l join apps a on a.id = l.app_id
-      where l.service_account_id = s.id) as app_codes
-  from service_accounts s
-  where s.token_hash = :hash`)
+const appCodes = `(select string_agg(a.code, ' ') from service_account_apps l join apps a on a.id = l.app_id
+  where l.service_account_id = service_accounts.id) as app_codes`
 
 /** A service account, which a backend service calls with instead of a user's token. */
 export class ServiceAccount extends BaseModel {
@@ -70,7 +65,9 @@ export class ServiceAccount extends BaseModel {
   declare permissions: Pick<Permission, 'code'>[]
 
   static async findByToken(db: Db, hash: string): Promise<AccountRow | undefined> {
-    return accountByToken.first(db, { hash })
+    return rowsOf(ServiceAccount, db)
+      .where({ token_hash: hash })
+      .first<AccountRow | undefined>('id', 'service', 'scopes', 'expires_at', 'last_used_at', db.raw(appCodes))
   }
 
   /** Accounts with their apps and permissions. */

@@ -1,13 +1,9 @@
 import { type Db, isPostgres, type Tx } from '../db/handle.ts'
-import { Statement } from '../db/statement.ts'
 import { only } from '../lib/collections.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
-const idQuery = 'select id from service'
-const idOfService = new Statement<{ id: string }>(idQuery)
-
 /** The id of the service, which tells which database this is, as a column for a statement that runs anyway. */
-export const serviceIdColumn = `(${idQuery}) as service_id`
+export const serviceIdColumn = '(select id from service) as service_id'
 
 /** The service as a whole: one row per database, created with it. */
 export class Service extends BaseModel {
@@ -20,7 +16,7 @@ export class Service extends BaseModel {
   declare admin_grants_due: number
 
   static async getId(db: Db): Promise<string> {
-    return only(await idOfService.all(db, {})).id
+    return only(await Service.query(db).select('id')).id
   }
 
   /** Raises the lowest valid `iat` of all tokens to slightly after the present, and returns it. */

@@ -1,5 +1,4 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
-import { Statement } from '../db/statement.ts'
 import type { KeptProof } from '../lib/proof.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
@@ -20,10 +19,6 @@ const clientColumns = [
 ] as const
 
 type LoginOfPage = Pick<SsoLogin, 'request_field' | 'app_id' | 'created_at'> & { browser_hash: string }
-
-const appByCode = new Statement<{ code: string }>(
-  'select a.code from sso_logins t join apps a on a.id = t.app_id where t.code_hash = :hash',
-)
 
 /** The row of a login, if its box is still there. */
 function withBox<K extends 'challenge_box' | 'claims_box', R extends SsoLoginRow & Pick<SsoLogin, K>>(
@@ -103,7 +98,7 @@ export class SsoLogin extends BaseModel {
 
   /** The code of the app that the login leads to. */
   static async findApp(db: Db, codeHash: string): Promise<{ code: string } | undefined> {
-    return appByCode.first(db, { hash: codeHash })
+    return db('sso_logins as t').join('apps as a', 'a.id', 't.app_id').where('t.code_hash', codeHash).first('a.code')
   }
 
   /** Spends the code. Of concurrent uses one succeeds; the others get false. */

@@ -22,10 +22,6 @@ export type NewGrant = GrantKey &
   Pick<UserApp, 'id' | 'status' | 'granted_via' | 'granted_at'> &
   Partial<Pick<UserApp, 'granted_by' | 'reason' | 'expires_at' | 'revoked_at'>>
 
-const stateByKey = new Statement<GrantStateRow>(
-  'select status, expires_at from user_apps where user_id = :userId and app_id = :appId',
-)
-
 const missing = `insert into user_apps (id, user_id, app_id, status, granted_via, granted_by, granted_at)
   values (:grantId, :userId, :appId, 'active', :via, :by, :now) on conflict (user_id, app_id) do nothing`
 /** On Postgres it fails, by a division by zero, where a trigger drops the event. */
@@ -64,10 +60,6 @@ export class UserApp extends BaseModel {
   declare app: App
   /** Present in a list of an app. */
   declare user: User
-
-  static async findState(db: Db, userId: string, appId: string): Promise<GrantStateRow | undefined> {
-    return stateByKey.first(db, { userId, appId })
-  }
 
   static async insertBulk(db: Tx, rows: readonly NewGrant[]): Promise<void> {
     await insertRows(db, UserApp.tableName, rows)

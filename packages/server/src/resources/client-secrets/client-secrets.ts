@@ -52,7 +52,8 @@ export async function authenticateClient(
     if (app?.client === 'confidential') throw new ApiError('invalid_client', { detail: 'The app must send its client secret' })
     return { code, hasShownSecret: false }
   }
-  const found = app && (await ClientSecret.findBySecret(deps.db, { appId: app.id, hash: hashOpaqueToken(secret) }))
+  const found =
+    app && (await ClientSecret.find(deps.db, { app_id: app.id, hash: hashOpaqueToken(secret) }).select('id', 'last_used_at'))
   if (!found) throw new ApiError('invalid_client', { detail: 'The client secret is wrong' })
   const now = deps.clock()
   const before = now - useResolutionMs

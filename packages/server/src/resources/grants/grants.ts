@@ -46,7 +46,7 @@ export interface GrantState {
 
 /** The state of a user's grant for an app. */
 export async function findGrantState(deps: Deps, userId: string, appId: string): Promise<GrantState> {
-  return grantStateOf(deps, await UserApp.findState(deps.db, userId, appId))
+  return grantStateOf(deps, await UserApp.find(deps.db, { user_id: userId, app_id: appId }).select('status', 'expires_at'))
 }
 
 /** A grant is not active if it has expired, or ends before a token of it could be used. */
