@@ -14,6 +14,16 @@ export interface MembershipKey {
   userId: string
 }
 
+/** What a statement over a membership `m` and its organization `o` reads of them. Null where the user is no member. */
+export interface MembershipColumns {
+  organization_id: string | null
+  organization_slug: string
+  organization_name: string
+  organization_roles: string | null
+}
+export const membershipColumns = `o.id as organization_id, o.slug as organization_slug, o.name as organization_name,
+  (select string_agg(role_code, ' ') from membership_roles where membership_id = m.id) as organization_roles`
+
 /** An organization of a user, with one of the roles held there. */
 type MembershipOfUser = Pick<Organization, 'id' | 'slug' | 'name'> & { role_code: string | null }
 

@@ -3,14 +3,15 @@ import { Statement } from '../db/statement.ts'
 import type { ShownFactors } from '../lib/proof.ts'
 import type { App } from './app.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
+import { type MembershipColumns, membershipColumns } from './organization-membership.ts'
 import type { SessionOwner } from './session.ts'
 import { type RolesAndGrantRow, rolesAndGrantColumns, type UserRow, userColumns } from './user.ts'
 
 /** A token with its session, its user and what the gate needs to know about them. */
-export interface PresentedToken extends UserRow, RolesAndGrantRow {
+export interface PresentedToken extends UserRow, RolesAndGrantRow, MembershipColumns {
   session_id: string
   app_id: string | null
-  organization_id: string | null
+  session_organization_id: string | null
   session_version: number
   session_created_at: number
   auth_method: string
@@ -31,14 +32,16 @@ type TokenApp = Pick<App, 'code' | 'client'>
 
 /** Everything that a refresh reads, in one statement, so that it is consistent. */
 const tokenByHash = new Statement<PresentedToken>(`
-  select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.created_at as session_created_at, s.auth_method,
+  select t.session_id, s.app_id, s.organization_id as session_organization_id, s.token_version as session_version, s.created_at as session_created_at, s.auth_method,
     s.first_proven_at, s.amr, s.second_factor, s.shown_at, s.expires_at as session_expires_at,
     s.ended_at, t.expires_at, t.used_at, t.successor_hash, t.successor_salt, g.min_token_version as app_floor,
-    ${userColumns}, ${rolesAndGrantColumns}
+    ${userColumns}, ${rolesAndGrantColumns}, ${membershipColumns}
   from refresh_tokens t
   join sessions s on s.id = t.session_id
   join users u on u.id = s.user_id
   left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id
+  left join organization_memberships m on m.user_id = s.user_id and m.organization_id = s.organization_id
+  left join organizations o on o.id = m.organization_id
   where t.token_hash = :hash`)
 
 const sessionByHash = new Statement<SessionOwner>(`

@@ -7,6 +7,7 @@ import type { ShownFactors } from '../lib/proof.ts'
 import { type AuditEventRow, newEvent, newEventFor } from './audit-event.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
+import { type MembershipColumns, membershipColumns } from './organization-membership.ts'
 import { newToken } from './refresh-token.ts'
 import { newEnd, newEndFor } from './revocation.ts'
 import { hasFactorColumn } from './second-factor.ts'
@@ -43,6 +44,7 @@ export interface LiveSession {
 /** A session with its user, and one of the organizations that the user is a member of. */
 export interface SelfRow
   extends ShownUserRow,
+    MembershipColumns,
     Omit<LiveSession, 'status'>,
     Pick<Session, 'first_proven_at' | 'amr' | 'auth_method' | 'scope'> {
   mailbox_proven_at: number | null
@@ -52,10 +54,6 @@ export interface SelfRow
   /** The organization that the session is for. */
   session_organization_id: string | null
   access_expires_at: number | null
-  organization_id: string | null
-  organization_slug: string
-  organization_name: string
-  organization_roles: string | null
 }
 
 /** What goes on in a session whose password is changed. */
@@ -93,8 +91,7 @@ const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} fro
 const selfBySession = new Statement<SelfRow>(`
   select ${liveSessionColumns}, ${shownUserColumns}, ${globalRolesColumn},
     ${hasFactorColumn}, s.first_proven_at, s.amr, s.auth_method, s.scope, u.mailbox_proven_at, s.created_at as session_created_at, s.organization_id as session_organization_id, g.expires_at as access_expires_at,
-    o.id as organization_id, o.slug as organization_slug, o.name as organization_name,
-    (select string_agg(role_code, ' ') from membership_roles where membership_id = m.id) as organization_roles
+    ${membershipColumns}
   from ${liveSessionTables}
   left join organization_memberships m on m.user_id = u.id
   left join organizations o on o.id = m.organization_id

@@ -18,7 +18,7 @@ import { endSession } from '../../resources/revocations/end-tokens.ts'
 import { type Admission, admit, admitAlone, type SessionRequest } from '../../resources/sessions/admit.ts'
 import { isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
 import { issueTokens, refreshExpiry } from '../../resources/sessions/open-session.ts'
-import { rolesAndGrantOf } from '../../resources/sessions/rights.ts'
+import { membershipOf, rolesAndGrantOf } from '../../resources/sessions/rights.ts'
 import { userOf } from '../../resources/users/present.ts'
 
 /** A token that is not ours is answered as unknown, not as malformed. */
@@ -157,7 +157,8 @@ async function reenter<T>(
   go: (deps: Deps, admission: Admission) => Promise<T>,
 ): Promise<T> {
   const request = await requestOf(deps, input, presented)
-  if (request.organizationId === (presented.organization_id ?? undefined)) return go(deps, await admitAlone(deps, request, actor))
+  if (request.organizationId === (presented.session_organization_id ?? undefined))
+    return go(deps, await admitAlone(deps, request, actor))
   return transaction(deps, async (deps) => {
     const admission = await admit(deps, request, actor)
     await Session.query(deps.db)
@@ -172,9 +173,18 @@ async function requestOf(deps: Deps, input: RefreshCall, presented: PresentedTok
   const rolesAndGrant = rolesAndGrantOf(deps, presented)
   const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
   const app = presented.app_id === null ? null : ((await catalog.findApp({ id: presented.app_id })) ?? null)
-  const organizationId = input.organization_id ?? presented.organization_id ?? undefined
-  const shown = storedShown(presented)
-  return { user: userOf(presented), app, client: input.client, organizationId, overrides: {}, shown, rolesAndGrant }
+  const organizationId = input.organization_id ?? presented.session_organization_id ?? undefined
+  const membership = organizationId === presented.session_organization_id ? membershipOf(presented) : undefined
+  const known = { rolesAndGrant, membership }
+  return {
+    user: userOf(presented),
+    app,
+    client: input.client,
+    organizationId,
+    overrides: {},
+    shown: storedShown(presented),
+    ...known,
+  }
 }
 
 /**

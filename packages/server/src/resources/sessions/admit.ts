@@ -40,6 +40,8 @@ export interface SessionRequest {
   shown: ShownFactors
   /** Optional; read from the database when absent. */
   rolesAndGrant?: RolesAndGrant | undefined
+  /** The one in that organization. Optional; read from the database when absent. */
+  membership?: Membership | undefined
   /**
    * Set if the user accepted an invitation while signing in. The user then does not join the default organization as well.
    * `opensSignUp` is false for a member of the organization, who leaves the invitation to another user.
@@ -179,7 +181,10 @@ async function judge(deps: Deps, request: AskedEntry, actor: Actor, { client, as
 
   // A request that removes a membership looks for sessions in the organization. It finds this one, or has removed the membership.
   if (request.organizationId !== undefined) await keepUser()
-  const membership = request.organizationId === undefined ? null : await getMembership(deps, user.id, request.organizationId)
+  const membership =
+    request.organizationId === undefined
+      ? null
+      : (request.membership ?? (await getMembership(deps, user.id, request.organizationId)))
   const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles: rolesAndGrant.globalRoles, catalog })
 
   if (grant && !grant.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })

@@ -6,6 +6,7 @@ import type { Membership } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import { wordsIn } from '../../lib/words.ts'
 import type { App } from '../../models/app.ts'
+import type { MembershipColumns } from '../../models/organization-membership.ts'
 import { type RolesAndGrantRow, User } from '../../models/user.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type GrantState, grantStateOf } from '../grants/grants.ts'
@@ -27,6 +28,12 @@ export interface KnownRights extends RolesAndGrant {
 export function rolesAndGrantOf(deps: Deps, row: RolesAndGrantRow): RolesAndGrant {
   const grant = row.grant_status === null ? undefined : { status: row.grant_status, expires_at: row.grant_expires_at }
   return { globalRoles: wordsIn(row.global_roles), grant: grantStateOf(deps, grant), catalogGeneration: row.catalog_generation }
+}
+
+/** The membership that a statement read with other things, or undefined if the user is no member. */
+export function membershipOf(row: MembershipColumns): Membership | undefined {
+  const { organization_id: id, organization_slug: slug, organization_name: name, organization_roles: roles } = row
+  return id === null ? undefined : { id, slug, name, role_codes: wordsIn(roles) }
 }
 
 /** Reads the roles and the grant for an app, or for a login without one. */

@@ -7,7 +7,6 @@ import type { Actor, OwnCaller, PersonCaller, UserCaller } from '../../lib/calle
 import { type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
 import type { Membership } from '../../lib/records.ts'
 import { iso } from '../../lib/timestamps.ts'
-import { wordsIn } from '../../lib/words.ts'
 import { BrowserSession, type LiveBrowserSession } from '../../models/browser-session.ts'
 import { type SelfRow, Session, type SessionRow } from '../../models/session.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -17,6 +16,7 @@ import { type ShownUser, shownUserOf } from '../users/present.ts'
 import { getUser, lockUser, lockUserRow } from '../users/users.ts'
 import { callerOf } from './authenticate-caller.ts'
 import { type BrowserSecrets, endBrowserSession, renewSecrets } from './browser-sessions.ts'
+import { membershipOf } from './rights.ts'
 import type { sessionRecord } from './schema.ts'
 
 /** The sessions of a user that are alive, newest first. `currentId` is the session of the caller. */
@@ -150,10 +150,5 @@ export function userOfSelf({ rows }: SelfCaller): ShownUser {
 
 /** The memberships of the caller, by slug. */
 export function membershipsIn({ rows }: SelfCaller): Membership[] {
-  const memberships = rows.flatMap((row) => {
-    if (row.organization_id === null) return []
-    const { organization_id: id, organization_slug: slug, organization_name: name } = row
-    return [{ id, slug, name, role_codes: wordsIn(row.organization_roles) }]
-  })
-  return memberships.sort((one, other) => (one.slug < other.slug ? -1 : 1))
+  return rows.flatMap((row) => membershipOf(row) ?? []).sort((one, other) => (one.slug < other.slug ? -1 : 1))
 }
