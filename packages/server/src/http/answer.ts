@@ -25,7 +25,7 @@ import {
   soundQuery,
   type UrlEncoded,
 } from './read-request.ts'
-import type { Route, RouteAuth, RouteRequest } from './route.ts'
+import { noContent, type Route, type RouteAuth, type RouteRequest } from './route.ts'
 import { errorForOAuth, oauthStatusOf } from './speak/oauth.ts'
 import { errorForBrowser, errorOfPage, leadTo } from './speak/page.ts'
 import { errorAsJson, type Reply, say, toApiError } from './speak/reply.ts'
@@ -168,11 +168,11 @@ function isDryRun(query: unknown): boolean {
 /** Does what was asked, or rehearses it. */
 async function doIt(deps: Deps<Pool>, route: Route, request: AnyRequest, { rehearse }: AnswerOptions): Promise<Reply> {
   const isRehearsed = isDryRun(request.query) && route.dryRun === 'rehearsed'
-  if (!isRehearsed) return route.handle(deps, request)
+  if (!isRehearsed) return (await route.handle(deps, request)) ?? noContent()
   return rehearse(deps, async (deps) => {
     const plan = await route.plan?.(deps, request)
     if (plan) return plan
-    const reply = await route.handle(deps, request)
+    const reply = (await route.handle(deps, request)) ?? noContent()
     return { ...reply, body: withoutSecrets(route.responses[reply.status], reply.body) }
   })
 }

@@ -111,7 +111,6 @@ export const apiReferenceRoutes = section('System', [
     auth: 'public',
     offline: true,
     responses: { 200: z.string() },
-    errors: [],
     handle: async () => ({ ...ok(page), headers: pageHeaders }),
   }),
   route({
@@ -123,7 +122,6 @@ export const apiReferenceRoutes = section('System', [
     params: z.object({ file: z.enum(Object.keys(assets)) }),
     headers: z.object({ 'if-none-match': z.string().optional() }),
     responses: { 200: z.union([z.string(), z.instanceof(Readable)]), 304: null },
-    errors: [],
     async handle(_, { params, headers }) {
       const asset = assets[params.file]
       if (!asset) throw new ApiError('not_found')

@@ -107,7 +107,6 @@ export function openApiRoute(build: () => unknown): Route {
     auth: 'public',
     offline: true,
     responses: { 200: z.looseObject({}) },
-    errors: [],
     handle: async () => {
       document ??= build()
       return ok(document)

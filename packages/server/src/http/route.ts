@@ -13,8 +13,9 @@ import type {
   UserCaller,
 } from '../lib/caller.ts'
 import type { CookieName, Cookies } from '../lib/cookies.ts'
-import { dryRun } from '../lib/fields.ts'
+import { dryRun, pathParameters } from '../lib/fields.ts'
 import type { PagePlace } from '../lib/html.ts'
+import type { Page } from '../lib/keyset.ts'
 import type { SentBack } from '../lib/sent-back.ts'
 import { auditReason, type Lines } from './read-request.ts'
 import type { OAuthErrorForm } from './speak/oauth.ts'
@@ -93,7 +94,10 @@ export type AuthenticateCaller = (deps: Deps, bearer: string) => Promise<Caller>
 /** One endpoint, declared once: the router, the validation, the reply check of the tests and the OpenAPI document read this. */
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Relative to `/api/v1`, or to the root outside the API. Parameters are in braces: `/admin/apps/{appId}`. */
+  /**
+   * Relative to `/api/v1`, or to the root outside the API. Parameters are in braces: `/admin/apps/{appId}`. Their names are those of
+   * `pathParameters`, which says what each may be.
+   */
   path: string
   tag: string
   summary: string
@@ -139,6 +143,7 @@ export interface Route {
   helps?(deps: Deps, params: unknown): Promise<string | undefined>
   /** The scope that a service account needs. It is asked for before the body is read. */
   scope?: ServiceScope
+  /** By default the schemas of `pathParameters`. */
   params?: z.ZodObject | undefined
   query?: z.ZodObject | undefined
   body?: z.ZodType | undefined
@@ -173,7 +178,8 @@ export interface Route {
   takesDefaultApp?: boolean
   /** Works without the database, so it never answers `unavailable`. */
   offline?: boolean
-  handle(deps: Deps<Pool>, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>
+  /** Nothing is answered as 204. */
+  handle(deps: Deps<Pool>, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply> | Promise<void>
   /**
    * Answers a dry run with what would be done, for a call whose work continues after its response or takes long. It is rehearsed
    * like `handle`. If it returns undefined, `handle` is rehearsed instead.
@@ -187,10 +193,15 @@ export interface Route {
   dryRun?: 'rehearsed' | 'own' | 'refused'
 }
 
-type Output<S> = S extends z.ZodType ? z.output<S> : Record<string, never>
+type Output<S, Default = Record<string, never>> = S extends z.ZodType ? z.output<S> : Default
+
+type PathParameters = typeof pathParameters
+type ParamNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamNames<Rest> : never
+type ParamsOf<Path> = { [Name in ParamNames<Path> & keyof PathParameters]: z.output<PathParameters[Name]> }
 
 interface RouteDeclaration<
   M extends Route['method'],
+  Path extends string,
   A extends AuthOf<M>,
   P extends z.ZodObject | undefined,
   Q extends z.ZodObject | undefined,
@@ -200,6 +211,7 @@ interface RouteDeclaration<
 > extends Omit<
     Route,
     | 'method'
+    | 'path'
     | 'tag'
     | 'auth'
     | 'helps'
@@ -208,6 +220,7 @@ interface RouteDeclaration<
     | 'body'
     | 'headers'
     | 'lines'
+    | 'errors'
     | 'assertMaySend'
     | 'handle'
     | 'plan'
@@ -216,6 +229,7 @@ interface RouteDeclaration<
   /** In which section of the reference it stands, if not in that of its list. */
   tag?: string
   method: M
+  path: Path
   auth: A
   dryRun?: 'refused'
   params?: P
@@ -223,14 +237,15 @@ interface RouteDeclaration<
   body?: B
   headers?: H
   lines?: L
+  errors?: Route['errors']
   assertMaySend?(caller: CallerOf<A>, sent: Record<string, unknown>): void
   handle(
     deps: Deps<Pool>,
-    request: RouteRequest<NoInfer<A>, Output<P>, Output<Q>, Output<B>, Output<H>, Output<L>>,
-  ): Promise<Reply>
+    request: RouteRequest<NoInfer<A>, Output<P, ParamsOf<Path>>, Output<Q>, Output<B>, Output<H>, Output<L>>,
+  ): Promise<Reply> | Promise<void>
   plan?(
     deps: Deps<Pool>,
-    request: RouteRequest<NoInfer<A>, Output<P>, Output<Q>, Output<B>, Output<H>, Output<L>>,
+    request: RouteRequest<NoInfer<A>, Output<P, ParamsOf<Path>>, Output<Q>, Output<B>, Output<H>, Output<L>>,
   ): Promise<Reply | undefined>
 }
 
@@ -242,15 +257,23 @@ type Help<A extends RouteAuth, P> = A extends 'help_desk'
 /** Declares a route. Its schemas type the request that `handle` gets. Admin writes also get the options that all of them take. */
 export function route<
   M extends Route['method'],
+  const Path extends string,
   A extends AuthOf<M>,
   P extends z.ZodObject | undefined = undefined,
   Q extends z.ZodObject | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
   H extends z.ZodObject | undefined = undefined,
   L extends z.ZodType | undefined = undefined,
->({ tag = '', ...declared }: RouteDeclaration<M, A, P, Q, B, H, L> & Help<A, Output<P>>): Route {
-  const declaration = { tag, ...declared }
+>(declared: RouteDeclaration<M, Path, A, P, Q, B, H, L> & Help<A, Output<P, ParamsOf<Path>>>): Route {
+  const declaration = { tag: '', errors: [], params: paramsOf(declared.path), ...declared }
   return isAdminWrite(declaration) ? withWriteOptions(declaration) : declaration
+}
+
+/** Undefined if the path has no parameters. */
+function paramsOf(path: string): z.ZodObject | undefined {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  const known: Record<string, z.ZodType> = pathParameters
+  return names.length === 0 ? undefined : z.object(Object.fromEntries(names.map((name) => [name, known[name] ?? z.never()])))
 }
 
 function isAdminWrite({ method, auth }: Pick<Route, 'method' | 'auth'>): boolean {
@@ -278,6 +301,11 @@ export function ok(body: unknown): Reply {
 
 export function created(body: unknown): Reply {
   return { status: 201, body }
+}
+
+/** A page of a list, with each item as it is shown. */
+export function okPage<T>({ items, nextCursor }: Page<T>, present: (item: T) => unknown = (item) => item): Reply {
+  return ok({ items: items.map(present), next_cursor: nextCursor })
 }
 
 /** The work is done later. */

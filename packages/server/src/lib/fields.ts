@@ -93,9 +93,6 @@ export const appRef = z
   .transform((ref) => (isUuid(ref) ? ref.toLowerCase() : ref))
   .pipe(z.string().regex(kebabCase))
 
-export const appParams = z.object({ appId: appRef.meta({ description: 'UUID or code of the app' }) })
-export const userParams = z.object({ userId: id })
-
 export const pool = z.string().min(1).max(maxCode).regex(poolForm, 'must contain only a-z, 0-9, _ and -')
 export const roleCode = z
   .string()
@@ -121,6 +118,32 @@ export const permissionCode = z
   .string()
   .max(MAX_PERMISSION)
   .regex(permissionForm, 'must be resource:action, made of letters, digits, . _ * / and -; the action may contain colons')
+
+/** What each parameter of a path may be, by its name in braces. A value that it may not be is answered as unknown. */
+export const pathParameters = {
+  appId: appRef.meta({ description: 'UUID or code of the app' }),
+  browserId: id,
+  deliveryId: id,
+  digest: z.string().regex(/^[0-9a-f]{64}$/),
+  id,
+  identityId: id,
+  invitationId: id,
+  key: text.min(1),
+  mailId: id,
+  namespace: pool,
+  organizationId: id,
+  passkeyId: id,
+  permission: permissionCode,
+  provider: authMethodCode.meta({ description: 'Code of the provider' }),
+  providerCode: authMethodCode,
+  requestId: id,
+  roleCode,
+  secretId: id,
+  serviceAccountId: id,
+  sessionId: id,
+  userId: id,
+}
+export const appParams = z.object({ appId: pathParameters.appId })
 
 export const email = z.string().transform((raw, context) => {
   const normalized = normalizeEmail(raw)

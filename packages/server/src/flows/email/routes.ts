@@ -1,4 +1,4 @@
-import { accepted, noContent, ok, type Route, route } from '../../http/route.ts'
+import { accepted, ok, type Route, route } from '../../http/route.ts'
 import { passwordNote, proofErrors } from '../sign-in/prove-again.ts'
 import {
   changeEmailBody,
@@ -45,10 +45,7 @@ export const emailRoutes: Route[] = [
     body: disownEmailBody,
     responses: { 204: null },
     errors: ['invalid_token'],
-    handle: async (deps, { body, origin }) => {
-      await disownEmail(deps, body.token, { caller: undefined, origin })
-      return noContent()
-    },
+    handle: async (deps, { body, origin }) => disownEmail(deps, body.token, { caller: undefined, origin }),
   }),
   route({
     method: 'POST',

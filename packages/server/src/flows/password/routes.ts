@@ -1,4 +1,4 @@
-import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { ok, type Route, route } from '../../http/route.ts'
 import { tokenAnswer } from '../../lib/records.ts'
 import { changePassword, changePasswordBody, resetPassword, resetPasswordBody } from './password.ts'
 
@@ -39,7 +39,6 @@ export const passwordRoutes: Route[] = [
     errors: ['invalid_token'],
     handle: async (deps, { body, origin }) => {
       await resetPassword(deps, body, { caller: undefined, origin })
-      return noContent()
     },
   }),
 ]

@@ -23,7 +23,6 @@ export const profileRoutes: Route[] = [
     auth: 'user',
     noStore: true,
     responses: { 200: profile },
-    errors: [],
     authenticate: authenticateSelf,
     handle: async (deps, { caller }) => ok(await describeSelf(deps, caller as SelfCaller)),
   }),
@@ -64,9 +63,6 @@ export const profileRoutes: Route[] = [
     body: confirmDeletionBody,
     responses: { 204: null },
     errors: ['invalid_token', 'last_system_admin'],
-    handle: async (deps, { body, origin }) => {
-      await confirmDeletion(deps, body.token, { caller: undefined, origin })
-      return noContent()
-    },
+    handle: async (deps, { body, origin }) => confirmDeletion(deps, body.token, { caller: undefined, origin }),
   }),
 ]

@@ -1,4 +1,4 @@
-import { noContent, ok, route, section } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { tokenAnswer } from '../../lib/records.ts'
 import { logout, logoutBody, refresh, refreshBody } from './refresh.ts'
 
@@ -32,10 +32,6 @@ export const refreshRoutes = section('Authentication', [
     auth: 'public',
     body: logoutBody,
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { body, origin }) => {
-      await logout(deps, body.refresh_token, { caller: undefined, origin })
-      return noContent()
-    },
+    handle: async (deps, { body, origin }) => logout(deps, body.refresh_token, { caller: undefined, origin }),
   }),
 ])

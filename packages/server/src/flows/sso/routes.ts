@@ -1,19 +1,9 @@
-import { noContent, ok, type Route, route, section } from '../../http/route.ts'
+import { ok, type Route, route, section } from '../../http/route.ts'
 import type { Reply } from '../../http/speak/reply.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
 import { answerCallback, exchangeCode } from './callback.ts'
-import {
-  callbackQuery,
-  exchangeBody,
-  linkAnswer,
-  linkBody,
-  ssoParams,
-  startLink,
-  startQuery,
-  startSso,
-  tokensOrIdentity,
-} from './start.ts'
-import { identityParams, unlinkBody, unlinkIdentity } from './unlink-identity.ts'
+import { callbackQuery, exchangeBody, linkAnswer, linkBody, startLink, startQuery, startSso, tokensOrIdentity } from './start.ts'
+import { unlinkBody, unlinkIdentity } from './unlink-identity.ts'
 
 export const ownIdentityRoutes: Route[] = [
   route({
@@ -23,14 +13,11 @@ export const ownIdentityRoutes: Route[] = [
     summary: 'Unlink your account from a provider',
     description: `Refused if no password, passkey or other provider would be left to sign in with. Sessions continue. ${proofNote}`,
     auth: 'user',
-    params: identityParams,
     body: unlinkBody,
     responses: { 204: null },
     errors: [...proofErrors, 'invalid_two_factor_code', 'last_sign_in_method'],
-    handle: async (deps, { caller, params, body, origin }) => {
-      await unlinkIdentity(deps, { ...params, ...body }, caller, { caller, origin })
-      return noContent()
-    },
+    handle: async (deps, { caller, params, body, origin }) =>
+      unlinkIdentity(deps, { ...params, ...body }, caller, { caller, origin }),
   }),
 ]
 
@@ -51,7 +38,6 @@ export const ssoRoutes = section('Third-party login', [
     cors: true,
     noStore: true,
     navigation: true,
-    params: ssoParams,
     query: startQuery,
     responses: { 302: null },
     errors: [
@@ -77,7 +63,6 @@ export const ssoRoutes = section('Third-party login', [
     cors: true,
     noStore: true,
     navigation: true,
-    params: ssoParams,
     query: callbackQuery,
     responses: { 302: null },
     errors: ['app_inactive', 'auth_method_not_allowed', 'invalid_sso_state', 'sso_provider_disabled'],

@@ -17,8 +17,6 @@ import { assertServesApp, getEnabledProvider } from '../../resources/sso-provide
 import { requireFreshProof } from '../sign-in/prove-again.ts'
 import { beginAtProvider } from '../sign-in/provider-login.ts'
 
-export const ssoParams = z.object({ provider: authMethodCode.meta({ description: 'Code of the provider' }) })
-
 /** With these, a client recognizes its answer and proves that the answer is its own. */
 const clientFields = {
   redirect_url: text.min(1).meta({ description: 'One of the `allowed_redirect_urls` of the app' }),

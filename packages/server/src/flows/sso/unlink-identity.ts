@@ -2,14 +2,13 @@ import { z } from 'zod'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor, OwnCaller } from '../../lib/caller.ts'
-import { id, proofFields } from '../../lib/fields.ts'
+import { proofFields } from '../../lib/fields.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { removeOwnIdentity } from '../../resources/identities/identities.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
 
-export const identityParams = z.object({ identityId: id })
 export const unlinkBody = z.strictObject(proofFields).meta({ id: 'UnlinkIdentity' })
-type UnlinkInput = z.output<typeof identityParams> & z.output<typeof unlinkBody>
+type UnlinkInput = z.output<typeof unlinkBody> & { identityId: string }
 
 /** Unlinks one of the caller's own identities. Throws what `requireFreshProof` and `removeOwnIdentity` throw. */
 export async function unlinkIdentity(deps: Deps<Pool>, input: UnlinkInput, caller: OwnCaller, actor: Actor): Promise<void> {

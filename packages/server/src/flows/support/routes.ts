@@ -1,5 +1,4 @@
 import { ok, type Route, route, section } from '../../http/route.ts'
-import { userParams } from '../../lib/fields.ts'
 import { explainQuery, explanation } from './describe.ts'
 import { explain } from './explain.ts'
 import { offboarding, offboardings, offboardUser, offboardUserBody, offboardUsers, offboardUsersBody } from './offboarding.ts'
@@ -37,7 +36,6 @@ export const tokenTraceRoutes: Route[] = [
     noStore: true,
     body: traceTokenBody,
     responses: { 200: tokenTrace },
-    errors: [],
     handle: async (deps, { body, ...actor }) => ok(await traceToken(deps, body.token, actor)),
   }),
 ]
@@ -53,7 +51,6 @@ export const offboardingRoutes = section('Users', [
       'shown to the user. Repeating the call changes nothing. A person may have an account in each pool: each one is a ' +
       'separate user.',
     auth: 'system_admin',
-    params: userParams,
     body: offboardUserBody,
     responses: { 200: offboarding },
     errors: ['last_system_admin'],
@@ -70,7 +67,6 @@ export const offboardingRoutes = section('Users', [
     auth: 'system_admin',
     body: offboardUsersBody,
     responses: { 200: offboardings },
-    errors: [],
     handle: async (deps, { body, ...actor }) => ok({ items: await offboardUsers(deps, body, actor) }),
   }),
 ])

@@ -1,4 +1,4 @@
-import { noContent, ok, route, section } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
 import {
   activateBody,
@@ -49,9 +49,6 @@ export const twoFactorRoutes = section('Account', [
     body: disableBody,
     responses: { 204: null },
     errors: [...proofErrors, 'invalid_two_factor_code', 'two_factor_not_set_up'],
-    handle: async (deps, { body, caller, origin }) => {
-      await disableTwoFactor(deps, body, caller, { caller, origin })
-      return noContent()
-    },
+    handle: async (deps, { body, caller, origin }) => disableTwoFactor(deps, body, caller, { caller, origin }),
   }),
 ])

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { created, noContent, ok, route, section } from '../../http/route.ts'
-import { appParams } from '../../lib/fields.ts'
+import { created, ok, okPage, route, section } from '../../http/route.ts'
 import { changeSigning, describeSigning } from './app-keys.ts'
 import { createApp, deleteApp, getApp, listApps, showApp, updateApp } from './apps.ts'
 import { changeLogo, getLogo, getLogoOfApp } from './logo.ts'
@@ -13,7 +12,6 @@ import {
   createAppBody,
   deleteAppQuery,
   listAppsQuery,
-  logoParams,
   mostLogoBytes,
   shownApp,
   signingRecord,
@@ -44,10 +42,8 @@ export const logoRoutes = section('Apps', [
     summary: 'Show a logo',
     description: 'The `logo_path` of an app. What is there never changes.',
     auth: 'public',
-    params: logoParams,
     sends: imageTypes,
     responses: { 200: image },
-    errors: [],
     handle: async (deps, { params }) => sendImage(await getLogo(deps, params.digest), 'public, max-age=31536000, immutable'),
   }),
 ])
@@ -75,21 +71,15 @@ export const appRoutes = section('Apps', [
     auth: 'admin_reader',
     query: listAppsQuery,
     responses: { 200: appPage },
-    errors: [],
-    handle: async (deps, { query }) => {
-      const { items, nextCursor } = await listApps(deps, query)
-      return ok({ items: items.map(presentApp), next_cursor: nextCursor })
-    },
+    handle: async (deps, { query }) => okPage(await listApps(deps, query), presentApp),
   }),
   route({
     method: 'GET',
     path: '/admin/apps/{appId}',
     summary: 'Show an app',
     auth: 'admin_reader',
-    params: appParams,
     description: 'The answer has `warnings` if its tokens are long.',
     responses: { 200: shownApp },
-    errors: [],
     handle: async (deps, { params }) => {
       const { app, warnings } = await showApp(deps, params.appId)
       return ok(presentAppWith(app, warnings))
@@ -103,7 +93,6 @@ export const appRoutes = section('Apps', [
       'If you set its pools, the answer has `warnings` if users in more than one of them share an e-mail. If you set its ' +
       'services or the scope of its permissions, the answer has `warnings` if its tokens will be long.',
     auth: 'configurer',
-    params: appParams,
     body: updateAppBody,
     record: updatedApp,
     responses: { 200: updatedApp },
@@ -118,14 +107,10 @@ export const appRoutes = section('Apps', [
     path: '/admin/apps/{appId}',
     summary: 'Delete an app',
     auth: 'system_admin',
-    params: appParams,
     query: deleteAppQuery,
     responses: { 204: null },
     errors: ['app_in_use', 'built_in', 'last_system_admin'],
-    handle: async (deps, { params, query, ...actor }) => {
-      await deleteApp(deps, params.appId, { force: query.force === 'true' }, actor)
-      return noContent()
-    },
+    handle: async (deps, { params, query, ...actor }) => deleteApp(deps, params.appId, { force: query.force === 'true' }, actor),
   }),
   route({
     method: 'PUT',
@@ -133,11 +118,9 @@ export const appRoutes = section('Apps', [
     summary: 'Set the logo of an app',
     description: 'A PNG, JPEG or WebP image of at most 1,024 pixels a side. The content decides which it is.',
     auth: 'system_admin',
-    params: appParams,
     takes: imageTypes,
     bodyLimitBytes: mostLogoBytes,
     responses: { 200: appRecord },
-    errors: [],
     handle: async (deps, { params, bytes, ...actor }) => ok(presentApp(await changeLogo(deps, params.appId, bytes, actor))),
   }),
   route({
@@ -145,10 +128,8 @@ export const appRoutes = section('Apps', [
     path: '/admin/apps/{appId}/logo',
     summary: 'Read the logo of an app',
     auth: 'admin_reader',
-    params: appParams,
     sends: imageTypes,
     responses: { 200: image },
-    errors: [],
     handle: async (deps, { params }) => sendImage(await getLogoOfApp(deps, params.appId), 'no-store'),
   }),
   route({
@@ -156,12 +137,9 @@ export const appRoutes = section('Apps', [
     path: '/admin/apps/{appId}/logo',
     summary: 'Remove the logo of an app',
     auth: 'system_admin',
-    params: appParams,
     responses: { 204: null },
-    errors: [],
     handle: async (deps, { params, ...actor }) => {
       await changeLogo(deps, params.appId, undefined, actor)
-      return noContent()
     },
   }),
   route({
@@ -171,9 +149,7 @@ export const appRoutes = section('Apps', [
     description:
       'Shows the key ids. Only `gatehouse app-secret CODE`, on the machine of the service, prints the keys themselves.',
     auth: 'admin_reader',
-    params: appParams,
     responses: { 200: signingRecord },
-    errors: [],
     handle: async (deps, { params }) => {
       const signing = await describeSigning(deps, await getApp(deps, params.appId))
       return ok(presentSigning(signing, deps.config.accessTtlSeconds))
@@ -188,7 +164,6 @@ export const appRoutes = section('Apps', [
       'and switch (docs/administer/own-keys.md). `finish` is refused while a consumer was recently seen without the new key, or while a ' +
       'token of the old key is valid, unless `force` is true.',
     auth: 'system_admin',
-    params: appParams,
     query: changeSigningQuery,
     body: changeSigningBody,
     responses: { 200: signingRecord },

@@ -352,7 +352,5 @@ export const signingRecord = z
   })
   .meta({ id: 'Signing' })
 
-export const logoParams = z.object({ digest: z.string().regex(/^[0-9a-f]{64}$/) })
-
 /** The largest logo, in bytes and in pixels a side. */
 export const mostLogoBytes = 256 * 1024

@@ -1,11 +1,10 @@
-import { ok, route, section } from '../../http/route.ts'
+import { ok, okPage, route, section } from '../../http/route.ts'
 import { archiveAudit, findNames, getAuditEvent, listAuditEvents } from './audit.ts'
 import { presentAuditEvent, presentFault, presentVerification } from './present.ts'
 import {
   archiveAuditQuery,
   auditArchivePart,
   auditPage,
-  auditParams,
   auditRecord,
   auditVerification,
   listAuditQuery,
@@ -26,9 +25,9 @@ export const auditRoutes = section('Audit', [
     responses: { 200: auditPage },
     errors: ['not_found'],
     handle: async (deps, { query }) => {
-      const { items, nextCursor } = await listAuditEvents(deps, query)
-      const names = await findNames(deps, items)
-      return ok({ items: items.map((event) => presentAuditEvent(event, names)), next_cursor: nextCursor })
+      const events = await listAuditEvents(deps, query)
+      const names = await findNames(deps, events.items)
+      return okPage(events, (event) => presentAuditEvent(event, names))
     },
   }),
   route({
@@ -41,7 +40,6 @@ export const auditRoutes = section('Audit', [
     auth: 'admin_reader',
     query: verifyAuditQuery,
     responses: { 200: auditVerification },
-    errors: [],
     handle: async (deps, { query }) => ok(presentVerification(await verifyAudit(deps, query))),
   }),
   route({
@@ -54,7 +52,6 @@ export const auditRoutes = section('Audit', [
     auth: 'admin_reader',
     query: archiveAuditQuery,
     responses: { 200: auditArchivePart },
-    errors: [],
     async handle(deps, { query }) {
       const { fault, ...part } = await archiveAudit(deps, query)
       return ok({ ...part, fault: fault && presentFault(fault) })
@@ -65,9 +62,7 @@ export const auditRoutes = section('Audit', [
     path: '/admin/audit/{id}',
     summary: 'Show an audit event',
     auth: 'help_desk_reader',
-    params: auditParams,
     responses: { 200: auditRecord },
-    errors: [],
     async handle(deps, { params }) {
       const event = await getAuditEvent(deps, params.id)
       return ok(presentAuditEvent(event, await findNames(deps, [event])))

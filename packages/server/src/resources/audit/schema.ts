@@ -16,8 +16,6 @@ const eventKinds = z.union([z.string(), z.array(z.string())]).transform((given, 
   return [...kinds]
 })
 
-export const auditParams = z.object({ id })
-
 export const listAuditQuery = z.strictObject({
   ...pageQuery,
   event: eventKinds.optional().meta({

@@ -4,7 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type Actor, type ClientCaller, hasAuthenticated } from '../../lib/caller.ts'
-import { appParams, id, page, pageQuery, shownOnce, timestamp } from '../../lib/fields.ts'
+import { id, page, pageQuery, shownOnce, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
@@ -15,10 +15,6 @@ import { withPage } from '../../models/list-query.ts'
 import { getApp, getAppForUpdate } from '../apps/apps.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { readCatalog } from '../catalog/catalog.ts'
-
-export { appParams }
-
-export const clientSecretParams = appParams.extend({ secretId: id })
 
 export const listClientSecretsQuery = z.strictObject(pageQuery)
 

@@ -25,7 +25,6 @@ export const consumerRoutes = section('Consumers', [
       'that sign with their own key.',
     auth: 'admin_reader',
     responses: { 200: secretsRecord },
-    errors: [],
     handle: async (deps) => {
       const { config, lifecycle, sharedKeys } = deps
       const [current, previous] = sharedKeys

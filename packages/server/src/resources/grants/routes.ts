@@ -1,10 +1,8 @@
-import { ok, route, section } from '../../http/route.ts'
-import { appParams, userParams } from '../../lib/fields.ts'
+import { ok, okPage, route, section } from '../../http/route.ts'
 import { listGrantsOfApp, listGrantsOfUser, presentRequest, putGrant, putGrants, revokeGrant, revokeGrants } from './grants.ts'
 import { approveRequest, denyRequest, listRequests } from './requests.ts'
 import {
   accessRequestPage,
-  accessRequestParams,
   accessRequestRecord,
   approveRequestBody,
   bulkGrantAnswer,
@@ -15,7 +13,6 @@ import {
   givenGrant,
   grantBody,
   grantPage,
-  grantParams,
   grantRecord,
   listAccessRequestsQuery,
   listGrantsQuery,
@@ -28,7 +25,6 @@ export const grantRoutes = section('App access', [
     summary: 'Grant a user access to an app',
     description: '201 if the grant was created, 200 if it was already active.',
     auth: 'system_admin',
-    params: grantParams,
     body: grantBody,
     responses: { 200: givenGrant, 201: givenGrant },
     errors: ['last_system_admin'],
@@ -46,7 +42,6 @@ export const grantRoutes = section('App access', [
       'one transaction. A user who was not found has the outcome `failed` and does not stop the others. A user who is named ' +
       'twice is `unchanged` the second time.',
     auth: 'system_admin',
-    params: appParams,
     body: bulkGrantBody,
     responses: { 200: bulkGrantAnswer },
     errors: ['last_system_admin'],
@@ -61,7 +56,6 @@ export const grantRoutes = section('App access', [
       'Works as for one user, in one transaction. A user who was not found has the outcome `failed` and does not stop the others. ' +
       'A user without an active grant is `unchanged`.',
     auth: 'system_admin',
-    params: appParams,
     body: bulkRevokeBody,
     responses: { 200: bulkRevokeAnswer },
     errors: ['last_system_admin'],
@@ -75,7 +69,6 @@ export const grantRoutes = section('App access', [
     description:
       'Invalidates the tokens and sessions of this user for this app. Other apps are unaffected. 404 if no grant is active.',
     auth: 'system_admin',
-    params: grantParams,
     responses: { 200: grantRecord },
     errors: ['last_system_admin'],
     handle: async (deps, { params, ...actor }) =>
@@ -86,28 +79,18 @@ export const grantRoutes = section('App access', [
     path: '/admin/users/{userId}/apps',
     summary: 'List the grants of a user, newest first',
     auth: 'help_desk_reader',
-    params: userParams,
     query: listGrantsQuery,
     responses: { 200: grantPage },
-    errors: [],
-    handle: async (deps, { params, query }) => {
-      const { items, nextCursor } = await listGrantsOfUser(deps, params.userId, query)
-      return ok({ items, next_cursor: nextCursor })
-    },
+    handle: async (deps, { params, query }) => okPage(await listGrantsOfUser(deps, params.userId, query)),
   }),
   route({
     method: 'GET',
     path: '/admin/apps/{appId}/users',
     summary: 'List the grants of an app with their users, newest first',
     auth: 'admin_reader',
-    params: appParams,
     query: listGrantsQuery,
     responses: { 200: grantPage },
-    errors: [],
-    handle: async (deps, { params, query }) => {
-      const { items, nextCursor } = await listGrantsOfApp(deps, params.appId, query)
-      return ok({ items, next_cursor: nextCursor })
-    },
+    handle: async (deps, { params, query }) => okPage(await listGrantsOfApp(deps, params.appId, query)),
   }),
   route({
     method: 'GET',
@@ -117,10 +100,8 @@ export const grantRoutes = section('App access', [
     query: listAccessRequestsQuery,
     responses: { 200: accessRequestPage },
     errors: ['not_found'],
-    handle: async (deps, { query: { status, app, user_id, ...request } }) => {
-      const { items, nextCursor } = await listRequests(deps, { status, app, user_id }, request)
-      return ok({ items: items.map(presentRequest), next_cursor: nextCursor })
-    },
+    handle: async (deps, { query: { status, app, user_id, ...request } }) =>
+      okPage(await listRequests(deps, { status, app, user_id }, request), presentRequest),
   }),
   route({
     method: 'POST',
@@ -128,7 +109,6 @@ export const grantRoutes = section('App access', [
     summary: 'Approve an access request',
     description: 'Works like any other grant. The user is notified by mail.',
     auth: 'system_admin',
-    params: accessRequestParams,
     body: approveRequestBody,
     responses: { 200: accessRequestRecord },
     errors: ['access_request_decided'],
@@ -141,7 +121,6 @@ export const grantRoutes = section('App access', [
     summary: 'Deny an access request',
     description: 'The user is notified by mail, with the reason.',
     auth: 'system_admin',
-    params: accessRequestParams,
     body: denyRequestBody,
     responses: { 200: accessRequestRecord },
     errors: ['access_request_decided'],

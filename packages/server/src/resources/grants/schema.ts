@@ -2,8 +2,6 @@ import { z } from 'zod'
 import { appRef, clearable, id, MAX_LIST, moment, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
 import { accountWarnings, grantState, ownAccessRequest, requestStatus, userRecord } from '../../lib/records.ts'
 
-export const grantParams = z.object({ userId: id, appId: appRef.meta({ description: 'UUID or code of the app' }) })
-
 export const grantBody = z
   .strictObject({
     expires_at: clearable(z.iso.datetime({ offset: true }).transform((moment) => Date.parse(moment))).meta({
@@ -90,7 +88,6 @@ export const accessRequestRecord = ownAccessRequest
   .meta({ id: 'AccessRequest' })
 export const accessRequestPage = page(accessRequestRecord)
 
-export const accessRequestParams = z.object({ requestId: id })
 export const listAccessRequestsQuery = z.strictObject({
   ...pageQuery,
   status: requestStatus.optional(),

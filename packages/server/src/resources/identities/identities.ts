@@ -4,7 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, OwnCaller } from '../../lib/caller.ts'
-import { id, page, pageQuery } from '../../lib/fields.ts'
+import { page, pageQuery } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { firstInPools, poolsOf } from '../../lib/pool-set.ts'
 import { type IdentityRecord, identityRecord } from '../../lib/records.ts'
@@ -21,7 +21,6 @@ import { assertCanStillSignIn, listUsersByIds } from '../users/find-users.ts'
 import type { PooledUser, ShownUser } from '../users/present.ts'
 import { getUser, lockUserRow } from '../users/users.ts'
 
-export const userIdentityParams = z.object({ userId: id, identityId: id })
 export const listIdentitiesQuery = z.strictObject(pageQuery)
 
 export const identityPage = page(identityRecord)

@@ -1,13 +1,5 @@
-import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { userParams } from '../../lib/fields.ts'
-import {
-  identityPage,
-  listIdentities,
-  listIdentitiesQuery,
-  presentIdentity,
-  removeIdentity,
-  userIdentityParams,
-} from './identities.ts'
+import { okPage, type Route, route } from '../../http/route.ts'
+import { identityPage, listIdentities, listIdentitiesQuery, presentIdentity, removeIdentity } from './identities.ts'
 
 export const identityRoutes: Route[] = [
   route({
@@ -18,11 +10,7 @@ export const identityRoutes: Route[] = [
     auth: 'user',
     query: listIdentitiesQuery,
     responses: { 200: identityPage },
-    errors: [],
-    handle: async (deps, { caller, query }) => {
-      const { items, nextCursor } = await listIdentities(deps, caller.userId, query)
-      return ok({ items: items.map(presentIdentity), next_cursor: nextCursor })
-    },
+    handle: async (deps, { caller, query }) => okPage(await listIdentities(deps, caller.userId, query), presentIdentity),
   }),
   route({
     method: 'GET',
@@ -30,14 +18,9 @@ export const identityRoutes: Route[] = [
     tag: 'Users',
     summary: 'List the providers linked to a user, newest first',
     auth: 'help_desk_reader',
-    params: userParams,
     query: listIdentitiesQuery,
     responses: { 200: identityPage },
-    errors: [],
-    handle: async (deps, { params, query }) => {
-      const { items, nextCursor } = await listIdentities(deps, params.userId, query)
-      return ok({ items: items.map(presentIdentity), next_cursor: nextCursor })
-    },
+    handle: async (deps, { params, query }) => okPage(await listIdentities(deps, params.userId, query), presentIdentity),
   }),
   route({
     method: 'DELETE',
@@ -46,12 +29,7 @@ export const identityRoutes: Route[] = [
     summary: 'Unlink a user from a provider',
     description: 'Also unlinks the last one: the user can then set a password by a reset. Sessions continue.',
     auth: 'system_admin',
-    params: userIdentityParams,
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { params, ...actor }) => {
-      await removeIdentity(deps, params, actor)
-      return noContent()
-    },
+    handle: async (deps, { params, ...actor }) => removeIdentity(deps, params, actor),
   }),
 ]

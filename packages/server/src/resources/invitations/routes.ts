@@ -1,4 +1,4 @@
-import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
+import { created, ok, okPage, type Route, route, section } from '../../http/route.ts'
 import { createInvitation, deleteInvitation, joinOrganization, listInvitations } from './invitations.ts'
 import {
   acceptedInvitation,
@@ -6,8 +6,6 @@ import {
   createdInvitation,
   createInvitationBody,
   invitationPage,
-  invitationParams,
-  inviterParams,
   listInvitationsQuery,
 } from './schema.ts'
 
@@ -34,7 +32,7 @@ export const invitationRoutes = section('Organizations', [
 function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
   const forAdmins = by === 'system_admin'
   const auth = forAdmins ? 'system_admin' : 'user'
-  const path = `${forAdmins ? '/admin' : ''}/organizations/{organizationId}/invitations`
+  const path = `${forAdmins ? '/admin' : ''}/organizations/{organizationId}/invitations` as const
   const whose = forAdmins ? '' : ', as its org_admin'
   const refusals = forAdmins ? [] : (['organization_admin_required'] as const)
   return [
@@ -48,7 +46,6 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
           'verified, and AUTH_INVITATION_LIMIT applies.',
       auth,
       noStore: true,
-      params: inviterParams,
       body: createInvitationBody,
       responses: { 201: createdInvitation },
       errors: forAdmins ? [] : [...refusals, 'email_unverified', 'rate_limited'],
@@ -60,27 +57,19 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
       path,
       summary: `List the invitations of an organization, newest first${whose}`,
       auth: forAdmins ? 'admin_reader' : 'user',
-      params: inviterParams,
       query: listInvitationsQuery,
       responses: { 200: invitationPage },
       errors: refusals,
-      handle: async (deps, { params, query, ...actor }) => {
-        const { items, nextCursor } = await listInvitations(deps, { ...params, by }, query, actor)
-        return ok({ items, next_cursor: nextCursor })
-      },
+      handle: async (deps, { params, query, ...actor }) => okPage(await listInvitations(deps, { ...params, by }, query, actor)),
     }),
     route({
       method: 'DELETE',
       path: `${path}/{invitationId}`,
       summary: `Withdraw an invitation${whose}`,
       auth,
-      params: invitationParams,
       responses: { 204: null },
       errors: refusals,
-      handle: async (deps, { params, ...actor }) => {
-        await deleteInvitation(deps, { ...params, by }, actor)
-        return noContent()
-      },
+      handle: async (deps, { params, ...actor }) => deleteInvitation(deps, { ...params, by }, actor),
     }),
   ]
 }

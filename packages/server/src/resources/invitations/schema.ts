@@ -4,9 +4,6 @@ import { organizationRecord } from '../../lib/records.ts'
 
 const maxSeconds = 90 * 24 * 60 * 60
 
-export const inviterParams = z.object({ organizationId: id })
-export const invitationParams = z.object({ organizationId: id, invitationId: id })
-
 export const createInvitationBody = z
   .strictObject({
     email: clearable(email).meta({

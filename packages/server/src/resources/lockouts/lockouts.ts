@@ -4,7 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { page, pageByNameQuery, text, timestamp } from '../../lib/fields.ts'
+import { page, pageByNameQuery, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { addressPrefix, devicePrefix, mailCodeKey, poolOfKey, secondFactorKey, sessionPrefix } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
@@ -16,8 +16,6 @@ import { listUsersByIds, listUsersOfEmail } from '../users/find-users.ts'
 import { lockUser } from '../users/users.ts'
 
 export const listLockoutsQuery = z.strictObject(pageByNameQuery)
-
-export const lockoutParams = z.object({ key: text.min(1) })
 
 const lockoutRecord = z
   .object({

@@ -1,14 +1,5 @@
-import { noContent, ok, route, section } from '../../http/route.ts'
-import { userParams } from '../../lib/fields.ts'
-import {
-  clearLockout,
-  listLockouts,
-  listLockoutsQuery,
-  lockoutPage,
-  lockoutParams,
-  presentLockout,
-  unlockUser,
-} from './lockouts.ts'
+import { okPage, route, section } from '../../http/route.ts'
+import { clearLockout, listLockouts, listLockoutsQuery, lockoutPage, presentLockout, unlockUser } from './lockouts.ts'
 
 export const lockoutRoutes = section('Users', [
   route({
@@ -19,11 +10,7 @@ export const lockoutRoutes = section('Users', [
     auth: 'help_desk_reader',
     query: listLockoutsQuery,
     responses: { 200: lockoutPage },
-    errors: [],
-    handle: async (deps, { query }) => {
-      const { items, nextCursor } = await listLockouts(deps, query)
-      return ok({ items: items.map(presentLockout), next_cursor: nextCursor })
-    },
+    handle: async (deps, { query }) => okPage(await listLockouts(deps, query), presentLockout),
   }),
   route({
     method: 'DELETE',
@@ -32,13 +19,8 @@ export const lockoutRoutes = section('Users', [
     description:
       'Takes a key from the list. Also clears the lock of an address that no user has, which unlocking a user cannot do.',
     auth: 'system_admin',
-    params: lockoutParams,
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { params, ...actor }) => {
-      await clearLockout(deps, params.key, actor)
-      return noContent()
-    },
+    handle: async (deps, { params, ...actor }) => clearLockout(deps, params.key, actor),
   }),
   route({
     method: 'POST',
@@ -47,12 +29,7 @@ export const lockoutRoutes = section('Users', [
     description: 'Clears the failures of passwords and second-factor codes, whether or not they led to a lock.',
     auth: 'help_desk',
     helps: async (_, { userId }) => userId,
-    params: userParams,
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { params, ...actor }) => {
-      await unlockUser(deps, params.userId, actor)
-      return noContent()
-    },
+    handle: async (deps, { params, ...actor }) => unlockUser(deps, params.userId, actor),
   }),
 ])

@@ -36,9 +36,6 @@ import { recordEvent } from '../audit/record-event.ts'
 import { takeAttempt } from '../rate-limits/rate-limits.ts'
 import { type PooledUser, presentUser } from '../users/present.ts'
 
-export const organizationParams = z.object({ organizationId: id })
-export const memberParams = z.object({ organizationId: id, userId: id })
-
 /** In the form of an app's code. */
 const slug = newAppCode
 

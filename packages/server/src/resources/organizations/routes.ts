@@ -1,4 +1,4 @@
-import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
+import { created, ok, okPage, type Route, route, section } from '../../http/route.ts'
 import { listMembers, putMember, removeMember } from './members.ts'
 import {
   createOrganization,
@@ -11,10 +11,8 @@ import {
   listOrganizations,
   listOrganizationsQuery,
   memberPage,
-  memberParams,
   organizationDetail,
   organizationPage,
-  organizationParams,
   presentFellowMember,
   presentMember,
   presentOrganization,
@@ -44,20 +42,14 @@ export const organizationRoutes = section('Organizations', [
     auth: 'admin_reader',
     query: listOrganizationsQuery,
     responses: { 200: organizationPage },
-    errors: [],
-    handle: async (deps, { query }) => {
-      const { items, nextCursor } = await listOrganizations(deps, query)
-      return ok({ items: items.map(presentOrganization), next_cursor: nextCursor })
-    },
+    handle: async (deps, { query }) => okPage(await listOrganizations(deps, query), presentOrganization),
   }),
   route({
     method: 'GET',
     path: '/admin/organizations/{organizationId}',
     summary: 'Show an organization',
     auth: 'admin_reader',
-    params: organizationParams,
     responses: { 200: organizationDetail },
-    errors: [],
     handle: async (deps, { params }) => ok(presentOrganization(await getOrganization(deps, params.organizationId))),
   }),
   route({
@@ -66,7 +58,6 @@ export const organizationRoutes = section('Organizations', [
     summary: 'Change the name or slug of an organization',
     description: 'Tokens carry a new slug from their next refresh.',
     auth: 'system_admin',
-    params: organizationParams,
     body: updateOrganizationBody,
     record: organizationDetail,
     responses: { 200: organizationDetail },
@@ -80,13 +71,9 @@ export const organizationRoutes = section('Organizations', [
     summary: 'Delete an organization',
     description: 'Also deletes its invitations. 409 while an app refers to it or users are members.',
     auth: 'system_admin',
-    params: organizationParams,
     responses: { 204: null },
     errors: ['organization_in_use'],
-    handle: async (deps, { params, ...actor }) => {
-      await deleteOrganization(deps, params.organizationId, actor)
-      return noContent()
-    },
+    handle: async (deps, { params, ...actor }) => deleteOrganization(deps, params.organizationId, actor),
   }),
   ...memberRoutes('system_admin'),
   ...memberRoutes('org_admin'),
@@ -96,7 +83,7 @@ export const organizationRoutes = section('Organizations', [
 function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
   const forAdmins = by === 'system_admin'
   const auth = forAdmins ? 'system_admin' : 'user'
-  const path = `${forAdmins ? '/admin' : ''}/organizations/{organizationId}/members`
+  const path = `${forAdmins ? '/admin' : ''}/organizations/{organizationId}/members` as const
   const whose = forAdmins ? '' : ', as its org_admin'
   const refusals = forAdmins ? [] : (['organization_admin_required'] as const)
   const changeRefusals = forAdmins ? [] : ([...refusals, 'last_organization_admin', 'rate_limited'] as const)
@@ -107,14 +94,11 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
       path,
       summary: `List the members of an organization, newest first${whose}`,
       auth: forAdmins ? 'admin_reader' : 'user',
-      params: organizationParams,
       query: listMembersQuery,
       responses: { 200: forAdmins ? memberPage : fellowMemberPage },
       errors: refusals,
-      handle: async (deps, { params, query, ...actor }) => {
-        const { items, nextCursor } = await listMembers(deps, { ...params, by }, query, actor)
-        return ok({ items: items.map(present), next_cursor: nextCursor })
-      },
+      handle: async (deps, { params, query, ...actor }) =>
+        okPage(await listMembers(deps, { ...params, by }, query, actor), present),
     }),
     route({
       method: 'PUT',
@@ -125,7 +109,6 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
         : 'Only org-scoped roles are accepted. Roles that are added or removed must be `assignable_by` an org_admin. The answer ' +
           'for a user who is not a member is 404, as for an unknown id: users join with an invitation.',
       auth,
-      params: memberParams,
       body: putMemberBody,
       responses: forAdmins ? { 200: putMemberRecord, 201: putMemberRecord } : { 200: fellowMemberRecord },
       errors: changeRefusals,
@@ -145,13 +128,9 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
           : ' Any member may leave. The last active org_admin may only leave if no other member is left. You cannot remove another ' +
             'member who holds a role that only a system_admin can remove.'),
       auth,
-      params: memberParams,
       responses: { 204: null },
       errors: forAdmins ? [] : [...changeRefusals, 'system_admin_required'],
-      handle: async (deps, { params, ...actor }) => {
-        await removeMember(deps, { ...params, by }, actor)
-        return noContent()
-      },
+      handle: async (deps, { params, ...actor }) => removeMember(deps, { ...params, by }, actor),
     }),
   ]
 }

@@ -19,7 +19,6 @@ import { assertCanStillSignIn } from '../users/find-users.ts'
 import type { PooledUser } from '../users/present.ts'
 import { getUser, lockUserRow } from '../users/users.ts'
 
-export const userPasskeyParams = z.object({ userId: id, passkeyId: id })
 export const listPasskeysQuery = z.strictObject(pageQuery)
 
 const passkeyRecord = z

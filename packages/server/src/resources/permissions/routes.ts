@@ -1,4 +1,4 @@
-import { ok, route, section } from '../../http/route.ts'
+import { ok, okPage, route, section } from '../../http/route.ts'
 import {
   assertMayRegister,
   listPermissions,
@@ -20,11 +20,7 @@ export const permissionRoutes = section('Permissions', [
     auth: 'admin_reader',
     query: listPermissionsQuery,
     responses: { 200: permissionPage },
-    errors: [],
-    handle: async (deps, { query }) => {
-      const { items, nextCursor } = await listPermissions(deps, query)
-      return ok({ items: items.map(presentPermission), next_cursor: nextCursor })
-    },
+    handle: async (deps, { query }) => okPage(await listPermissions(deps, query), presentPermission),
   }),
   route({
     method: 'POST',

@@ -1,5 +1,4 @@
-import { ok, route, section } from '../../http/route.ts'
-import { userParams } from '../../lib/fields.ts'
+import { ok, okPage, route, section } from '../../http/route.ts'
 import { userRecord } from '../../lib/records.ts'
 import {
   changePoolTags,
@@ -12,7 +11,6 @@ import {
   moveUser,
   moveUserBody,
   poolPage,
-  poolParams,
   presentPools,
   presentUser,
   userPools,
@@ -28,11 +26,7 @@ export const poolRoutes = section('Pools', [
     auth: 'system_admin_reader',
     query: listPoolsQuery,
     responses: { 200: poolPage },
-    errors: [],
-    handle: async (deps, { query }) => {
-      const { items, nextCursor } = await listPools(deps, query)
-      return ok({ items, next_cursor: nextCursor })
-    },
+    handle: async (deps, { query }) => okPage(await listPools(deps, query)),
   }),
   route({
     method: 'GET',
@@ -41,14 +35,9 @@ export const poolRoutes = section('Pools', [
     description:
       'Ordered by e-mail. An app that reads both pools finds only one of the two users. 404 if no user or app uses `namespace`.',
     auth: 'system_admin_reader',
-    params: poolParams,
     query: listCollisionsQuery,
     responses: { 200: collisionPage },
-    errors: [],
-    handle: async (deps, { params, query }) => {
-      const { items, nextCursor } = await listCollisions(deps, { ...params, with: query.with }, query)
-      return ok({ items, next_cursor: nextCursor })
-    },
+    handle: async (deps, { params, query }) => okPage(await listCollisions(deps, { ...params, with: query.with }, query)),
   }),
   route({
     method: 'PUT',
@@ -58,7 +47,6 @@ export const poolRoutes = section('Pools', [
       'Ends all sessions and invalidates all tokens, because they name the pool. A tag of the new pool is dropped. The old ' +
       'pool does not become a tag.',
     auth: 'system_admin',
-    params: userParams,
     body: moveUserBody,
     responses: { 200: userRecord },
     errors: ['email_exists_in_pool', 'last_system_admin'],
@@ -72,7 +60,6 @@ export const poolRoutes = section('Pools', [
     description:
       'Sessions continue. Adding a pool that the user is already in, or removing one that is not a tag, changes nothing.',
     auth: 'system_admin',
-    params: userParams,
     body: changePoolTagsBody,
     responses: { 200: userPools },
     errors: ['email_exists_in_pool', 'last_system_admin'],

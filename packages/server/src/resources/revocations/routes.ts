@@ -18,7 +18,6 @@ export const revocationRoutes = section('Consumers', [
     noStore: true,
     query: feedQuery,
     responses: { 200: feedPage },
-    errors: [],
     handle: async (deps, { caller, query }) => {
       const page = await readRevocations(deps, { appId: caller.app.id, since: query.since, form: query.form, limit: mostItems })
       const body = {

@@ -8,7 +8,7 @@ import { type AccountRecord, unprovenWarnings } from '../../lib/account-record.t
 import { adminRoles } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { beyondRole } from '../../lib/configurable.ts'
-import { clearable, id, name, page, pageByNameQuery, permissionCode, roleCode, text, timestamp } from '../../lib/fields.ts'
+import { clearable, name, page, pageByNameQuery, roleCode, text, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { accountWarnings, tokenSizeWarnings } from '../../lib/records.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
@@ -29,13 +29,6 @@ import { assertAdministrable, endAccessWithoutProof } from '../users/administrat
 import { assertProven } from '../users/find-users.ts'
 import type { PooledUser } from '../users/present.ts'
 import { getUser, lockUser } from '../users/users.ts'
-
-export const roleParams = z.object({ roleCode })
-export const userRoleParams = z.object({ userId: id, roleCode })
-export const rolePermissionParams = z.object({
-  roleCode,
-  permission: permissionCode,
-})
 
 const scope = z.enum(['global', 'org']).meta({
   description: '`global`: held by users everywhere; `org`: held by members of an organization, only there',

@@ -1,5 +1,4 @@
-import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
-import { userParams } from '../../lib/fields.ts'
+import { created, ok, okPage, type Route, route, section } from '../../http/route.ts'
 import { permissionCodesBody } from '../../lib/records.ts'
 import {
   addRolePermissions,
@@ -21,15 +20,12 @@ import {
   removeRolePermission,
   replaceRolePermissions,
   rolePage,
-  roleParams,
   rolePermissionList,
-  rolePermissionParams,
   roleRecord,
   unassignRole,
   updateRole,
   updateRoleBody,
   userRoleList,
-  userRoleParams,
 } from './roles.ts'
 
 /** Enough for 5,000 codes of any length. */
@@ -53,20 +49,14 @@ export const roleRoutes = section('Roles', [
     auth: 'admin_reader',
     query: listRolesQuery,
     responses: { 200: rolePage },
-    errors: [],
-    handle: async (deps, { query }) => {
-      const { items, nextCursor } = await listRoles(deps, query)
-      return ok({ items: items.map(presentRole), next_cursor: nextCursor })
-    },
+    handle: async (deps, { query }) => okPage(await listRoles(deps, query), presentRole),
   }),
   route({
     method: 'GET',
     path: '/admin/roles/{roleCode}',
     summary: 'Show a role',
     auth: 'admin_reader',
-    params: roleParams,
     responses: { 200: roleRecord },
-    errors: [],
     handle: async (deps, { params }) => ok(presentRole(await getRole(deps, params.roleCode))),
   }),
   route({
@@ -75,7 +65,6 @@ export const roleRoutes = section('Roles', [
     summary: 'Change the name or description of a role',
     description: 'The code and the scope of a role never change.',
     auth: 'configurer',
-    params: roleParams,
     body: updateRoleBody,
     record: roleRecord,
     responses: { 200: roleRecord },
@@ -89,13 +78,9 @@ export const roleRoutes = section('Roles', [
     summary: 'Delete a role',
     description: '409 while an app refers to it or users hold it. Pending invitations stay valid without it.',
     auth: 'system_admin',
-    params: roleParams,
     responses: { 204: null },
     errors: ['built_in', 'role_in_use'],
-    handle: async (deps, { params, ...actor }) => {
-      await deleteRole(deps, params.roleCode, actor)
-      return noContent()
-    },
+    handle: async (deps, { params, ...actor }) => deleteRole(deps, params.roleCode, actor),
   }),
   ...permissionsOfRoles(),
   ...rolesOfUsers(),
@@ -110,9 +95,7 @@ function permissionsOfRoles(): Route[] {
       summary: 'List the permissions of a role, by code',
       description: '`super_admin` holds every permission.',
       auth: 'admin_reader',
-      params: roleParams,
       responses: { 200: rolePermissionList },
-      errors: [],
       handle: async (deps, { params }) => {
         const { code } = await getRole(deps, params.roleCode)
         return ok({ items: await listRolePermissions(deps, code) })
@@ -124,7 +107,6 @@ function permissionsOfRoles(): Route[] {
       summary: 'Replace the permissions of a role',
       auth: 'configurer',
       bodyLimitBytes,
-      params: roleParams,
       body: permissionCodesBody,
       responses: { 200: changedRolePermissions },
       errors: ['built_in'],
@@ -136,7 +118,6 @@ function permissionsOfRoles(): Route[] {
       summary: 'Add permissions to a role',
       auth: 'configurer',
       bodyLimitBytes,
-      params: roleParams,
       body: permissionCodesBody,
       responses: { 200: changedRolePermissions },
       errors: ['built_in'],
@@ -147,13 +128,9 @@ function permissionsOfRoles(): Route[] {
       path: `${path}/{permission}`,
       summary: 'Remove a permission from a role',
       auth: 'system_admin',
-      params: rolePermissionParams,
       responses: { 204: null },
       errors: ['built_in'],
-      handle: async (deps, { params, ...actor }) => {
-        await removeRolePermission(deps, params, actor)
-        return noContent()
-      },
+      handle: async (deps, { params, ...actor }) => removeRolePermission(deps, params, actor),
     }),
   ]
 }
@@ -166,9 +143,7 @@ function rolesOfUsers(): Route[] {
       path,
       summary: 'List the global roles of a user, by code',
       auth: 'help_desk_reader',
-      params: userParams,
       responses: { 200: userRoleList },
-      errors: [],
       handle: async (deps, { params }) => ok({ items: (await listUserRoles(deps, params.userId)).map(presentUserRole) }),
     }),
     route({
@@ -179,7 +154,6 @@ function rolesOfUsers(): Route[] {
         '201 if the user did not hold it, 200 if the user already did. Tokens carry it from their next refresh. `system_admin`, ' +
         '`auditor`, `help_desk` and `super_admin` are refused for an unproven account, which someone else may have registered.',
       auth: 'system_admin',
-      params: userParams,
       body: assignRoleBody,
       responses: { 200: givenUserRole, 201: givenUserRole },
       errors: ['account_unverified'],
@@ -194,13 +168,9 @@ function rolesOfUsers(): Route[] {
       summary: 'Remove a global role from a user',
       description: 'Tokens carry it until their next refresh, but a former admin loses the admin API at once.',
       auth: 'system_admin',
-      params: userRoleParams,
       responses: { 204: null },
       errors: ['last_system_admin'],
-      handle: async (deps, { params, ...actor }) => {
-        await unassignRole(deps, params, actor)
-        return noContent()
-      },
+      handle: async (deps, { params, ...actor }) => unassignRole(deps, params, actor),
     }),
   ]
 }

@@ -1,5 +1,4 @@
-import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { appParams, userParams } from '../../lib/fields.ts'
+import { okPage, type Route, route } from '../../http/route.ts'
 import { listWithoutSecondFactor, removeSecondFactor, reportPage, reportQuery } from './second-factors.ts'
 
 export const secondFactorRoutes: Route[] = [
@@ -10,14 +9,9 @@ export const secondFactorRoutes: Route[] = [
     summary: 'List the users of an app who own neither a second factor nor a passkey, newest first',
     description: 'Of the users who can enter it. They are the ones who must set one up where `require_two_factor` is `everyone`.',
     auth: 'admin_reader',
-    params: appParams,
     query: reportQuery,
     responses: { 200: reportPage },
-    errors: [],
-    handle: async (deps, { params, query }) => {
-      const { items, nextCursor } = await listWithoutSecondFactor(deps, params.appId, query)
-      return ok({ items, next_cursor: nextCursor })
-    },
+    handle: async (deps, { params, query }) => okPage(await listWithoutSecondFactor(deps, params.appId, query)),
   }),
   route({
     method: 'DELETE',
@@ -27,12 +21,7 @@ export const secondFactorRoutes: Route[] = [
     description: 'For a user who lost both the device and the recovery codes. 404 if no second factor is active.',
     auth: 'help_desk',
     helps: async (_, { userId }) => userId,
-    params: userParams,
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { params, ...actor }) => {
-      await removeSecondFactor(deps, params.userId, actor)
-      return noContent()
-    },
+    handle: async (deps, { params, ...actor }) => removeSecondFactor(deps, params.userId, actor),
   }),
 ]

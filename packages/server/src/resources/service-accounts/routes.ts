@@ -1,11 +1,10 @@
-import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
+import { created, ok, okPage, type Route, route, section } from '../../http/route.ts'
 import { permissionCodesBody } from '../../lib/records.ts'
 import {
   createServiceAccountBody,
   listServiceAccountsQuery,
   patchPermissionsBody,
   serviceAccountPage,
-  serviceAccountParams,
   serviceAccountRecord,
   serviceAccountWithToken,
   updateServiceAccountBody,
@@ -52,11 +51,7 @@ export const serviceAccountRoutes = section('Service accounts', [
     auth: 'admin_reader',
     query: listServiceAccountsQuery,
     responses: { 200: serviceAccountPage },
-    errors: [],
-    handle: async (deps, { query }) => {
-      const { items, nextCursor } = await listServiceAccounts(deps, query)
-      return ok({ items: items.map(presentServiceAccount), next_cursor: nextCursor })
-    },
+    handle: async (deps, { query }) => okPage(await listServiceAccounts(deps, query), presentServiceAccount),
   }),
   route({
     method: 'PATCH',
@@ -66,7 +61,6 @@ export const serviceAccountRoutes = section('Service accounts', [
       'Its token stays the same, and its `service` never changes. `scopes` and `app_codes` replace the whole list. If the account ' +
       'loses `tokens:issue` or an app, or expires sooner, its machine tokens become invalid at once.',
     auth: 'system_admin',
-    params: serviceAccountParams,
     body: updateServiceAccountBody,
     record: serviceAccountRecord,
     responses: { 200: serviceAccountRecord },
@@ -82,9 +76,7 @@ export const serviceAccountRoutes = section('Service accounts', [
       'The old token and the machine tokens obtained with it become invalid at once. The new token is shown only once.',
     auth: 'system_admin',
     noStore: true,
-    params: serviceAccountParams,
     responses: { 200: serviceAccountWithToken },
-    errors: [],
     handle: async (deps, { params, ...actor }) => ok(withToken(await rotateServiceAccount(deps, params.serviceAccountId, actor))),
   }),
   route({
@@ -92,13 +84,8 @@ export const serviceAccountRoutes = section('Service accounts', [
     path: '/admin/service-accounts/{serviceAccountId}',
     summary: 'Delete a service account',
     auth: 'system_admin',
-    params: serviceAccountParams,
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { params, ...actor }) => {
-      await deleteServiceAccount(deps, params.serviceAccountId, actor)
-      return noContent()
-    },
+    handle: async (deps, { params, ...actor }) => deleteServiceAccount(deps, params.serviceAccountId, actor),
   }),
   ...permissionRoutes(),
 ])
@@ -115,10 +102,8 @@ function permissionRoutes(): Route[] {
         'Machine tokens of the account carry those permissions that the services of the app declare. If the account loses a ' +
         'permission, its machine tokens become invalid at once, at every app.',
       auth: 'system_admin',
-      params: serviceAccountParams,
       body: permissionCodesBody,
       responses: { 200: serviceAccountRecord },
-      errors: [],
       handle: async (deps, { params, body, ...actor }) =>
         ok(presentServiceAccount(await replacePermissions(deps, { ...params, ...body }, actor))),
     }),
@@ -130,10 +115,8 @@ function permissionRoutes(): Route[] {
         'In one step. Adding a permission that it has, or removing one that it does not have, changes nothing. If the account ' +
         'loses a permission, its machine tokens become invalid at once, at every app.',
       auth: 'system_admin',
-      params: serviceAccountParams,
       body: patchPermissionsBody,
       responses: { 200: serviceAccountRecord },
-      errors: [],
       handle: async (deps, { params, body, ...actor }) => {
         const { add = [], remove = [] } = body
         return ok(presentServiceAccount(await patchPermissions(deps, { ...params, add, remove }, actor)))

@@ -16,8 +16,6 @@ import {
   timestamp,
 } from '../../lib/fields.ts'
 
-export const serviceAccountParams = z.object({ serviceAccountId: id })
-
 const scope = z.enum(serviceScopes)
 
 const settings = {

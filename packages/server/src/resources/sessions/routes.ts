@@ -1,6 +1,5 @@
-import { noContent, ok, route, section } from '../../http/route.ts'
-import { userParams } from '../../lib/fields.ts'
-import { listSessionsQuery, sessionPage, sessionParams, userSessionParams } from './schema.ts'
+import { okPage, route, section } from '../../http/route.ts'
+import { listSessionsQuery, sessionPage } from './schema.ts'
 import { endUserSession, listSessions, listUserSessions, logOutEverywhere, logOutSelf } from './user-sessions.ts'
 
 export const sessionRoutes = section('Account', [
@@ -11,24 +10,17 @@ export const sessionRoutes = section('Account', [
     auth: 'user',
     query: listSessionsQuery,
     responses: { 200: sessionPage },
-    errors: [],
-    handle: async (deps, { caller, query }) => {
-      const { items, nextCursor } = await listSessions(deps, { userId: caller.userId, currentId: caller.sessionId }, query)
-      return ok({ items, next_cursor: nextCursor })
-    },
+    handle: async (deps, { caller, query }) =>
+      okPage(await listSessions(deps, { userId: caller.userId, currentId: caller.sessionId }, query)),
   }),
   route({
     method: 'DELETE',
     path: '/auth/sessions/{sessionId}',
     summary: 'End one of your sessions',
     auth: 'user',
-    params: sessionParams,
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { caller, params, origin }) => {
-      await endUserSession(deps, { userId: caller.userId, ...params }, { caller, origin })
-      return noContent()
-    },
+    handle: async (deps, { caller, params, origin }) =>
+      endUserSession(deps, { userId: caller.userId, ...params }, { caller, origin }),
   }),
   route({
     method: 'POST',
@@ -36,11 +28,7 @@ export const sessionRoutes = section('Account', [
     summary: 'End all your sessions, in every app',
     auth: 'user',
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { caller, origin }) => {
-      await logOutSelf(deps, { caller, origin })
-      return noContent()
-    },
+    handle: async (deps, { caller, origin }) => logOutSelf(deps, { caller, origin }),
   }),
   route({
     method: 'GET',
@@ -48,14 +36,11 @@ export const sessionRoutes = section('Account', [
     tag: 'Users',
     summary: 'List the live sessions of a user, newest first',
     auth: 'help_desk_reader',
-    params: userParams,
     query: listSessionsQuery,
     responses: { 200: sessionPage },
-    errors: [],
     handle: async (deps, { params, caller, query }) => {
       const currentId = caller.kind === 'user' ? caller.sessionId : undefined
-      const { items, nextCursor } = await listUserSessions(deps, { ...params, currentId }, query)
-      return ok({ items, next_cursor: nextCursor })
+      return okPage(await listUserSessions(deps, { ...params, currentId }, query))
     },
   }),
   route({
@@ -66,13 +51,8 @@ export const sessionRoutes = section('Account', [
     description: 'Its tokens become invalid at once. The other sessions of the user continue.',
     auth: 'help_desk',
     helps: async (_, { userId }) => userId,
-    params: userSessionParams,
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { params, caller, origin }) => {
-      await endUserSession(deps, params, { caller, origin })
-      return noContent()
-    },
+    handle: async (deps, { params, caller, origin }) => endUserSession(deps, params, { caller, origin }),
   }),
   route({
     method: 'POST',
@@ -81,12 +61,7 @@ export const sessionRoutes = section('Account', [
     summary: 'End all sessions of a user, in every app',
     auth: 'help_desk',
     helps: async (_, { userId }) => userId,
-    params: userParams,
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { params, caller, origin }) => {
-      await logOutEverywhere(deps, params.userId, { caller, origin })
-      return noContent()
-    },
+    handle: async (deps, { params, caller, origin }) => logOutEverywhere(deps, params.userId, { caller, origin }),
   }),
 ])

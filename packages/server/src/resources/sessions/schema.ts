@@ -3,8 +3,6 @@ import { id, page, pageQuery, timestamp } from '../../lib/fields.ts'
 import { appRefRecord } from '../../lib/records.ts'
 
 export const listSessionsQuery = z.strictObject(pageQuery)
-export const sessionParams = z.object({ sessionId: id })
-export const userSessionParams = z.object({ userId: id, sessionId: id })
 
 /** A login that is alive: of an app, or of a person at the pages of this service in one browser. */
 export const sessionRecord = z

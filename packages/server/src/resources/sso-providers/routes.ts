@@ -1,4 +1,4 @@
-import { created, noContent, ok, route, section } from '../../http/route.ts'
+import { created, ok, okPage, route, section } from '../../http/route.ts'
 import {
   createProvider,
   createProviderBody,
@@ -9,7 +9,6 @@ import {
   listProvidersQuery,
   presentProvider,
   providerPage,
-  providerParams,
   providerRecord,
   updateProvider,
   updateProviderBody,
@@ -37,20 +36,15 @@ export const ssoProviderRoutes = section('Third-party login', [
     auth: 'admin_reader',
     query: listProvidersQuery,
     responses: { 200: providerPage },
-    errors: [],
-    handle: async (deps, { query }) => {
-      const { items, nextCursor } = await listProviders(deps, query)
-      return ok({ items: items.map((each) => presentProvider(each, deps.config.publicUrl)), next_cursor: nextCursor })
-    },
+    handle: async (deps, { query }) =>
+      okPage(await listProviders(deps, query), (each) => presentProvider(each, deps.config.publicUrl)),
   }),
   route({
     method: 'GET',
     path: '/admin/sso-providers/{providerCode}',
     summary: 'Show a provider',
     auth: 'admin_reader',
-    params: providerParams,
     responses: { 200: providerRecord },
-    errors: [],
     handle: async (deps, { params }) => ok(presentProvider(await getProvider(deps, params.providerCode), deps.config.publicUrl)),
   }),
   route({
@@ -59,7 +53,6 @@ export const ssoProviderRoutes = section('Third-party login', [
     summary: 'Change a provider',
     description: 'Disabling it refuses logins from then on, including those in progress. Sessions continue.',
     auth: 'system_admin',
-    params: providerParams,
     body: updateProviderBody,
     record: providerRecord,
     responses: { 200: providerRecord },
@@ -72,13 +65,10 @@ export const ssoProviderRoutes = section('Third-party login', [
     path: '/admin/sso-providers/{providerCode}',
     summary: 'Delete a provider',
     auth: 'system_admin',
-    params: providerParams,
     query: deleteProviderQuery,
     responses: { 204: null },
     errors: ['sso_provider_in_use'],
-    handle: async (deps, { params, query, ...actor }) => {
-      await deleteProvider(deps, params.providerCode, { force: query.force === 'true' }, actor)
-      return noContent()
-    },
+    handle: async (deps, { params, query, ...actor }) =>
+      deleteProvider(deps, params.providerCode, { force: query.force === 'true' }, actor),
   }),
 ])

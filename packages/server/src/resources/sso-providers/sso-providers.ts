@@ -32,8 +32,6 @@ import { SsoProvider } from '../../models/sso-provider.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 
-export const providerParams = z.object({ providerCode: authMethodCode })
-
 const issuer = webUrl.refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
 const scope = z
   .string()

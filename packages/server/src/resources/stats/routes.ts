@@ -12,7 +12,6 @@ export const statsRoutes: Route[] = [
     auth: 'admin_reader',
     query: statsQuery,
     responses: { 200: statsRecord },
-    errors: [],
     handle: async (deps, { query }) => ok(presentStats(await collectStats(deps, query.since))),
   }),
 ]

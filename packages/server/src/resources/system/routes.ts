@@ -37,7 +37,6 @@ export const systemRoutes = section('System', [
     auth: 'public',
     offline: true,
     responses: { 200: healthRecord },
-    errors: [],
     handle: async () => ok(checkHealth()),
   }),
   route({
@@ -47,7 +46,6 @@ export const systemRoutes = section('System', [
     auth: 'public',
     offline: true,
     responses: { 200: readyRecord, 503: readyRecord },
-    errors: [],
     handle: async (deps) => {
       const readiness = await checkReadiness(deps)
       return readiness.status === 'ready' ? ok(readiness) : { status: 503, body: readiness, retryAfter: 2 }
@@ -59,7 +57,6 @@ export const systemRoutes = section('System', [
     summary: 'List the servers of the database that were seen in the last minute',
     auth: 'admin_reader',
     responses: { 200: serverList },
-    errors: [],
     handle: async (deps) => ok({ items: await listServers(deps) }),
   }),
   route({
@@ -68,7 +65,6 @@ export const systemRoutes = section('System', [
     summary: 'Show the settings that determine what the service allows. Contains no secrets and no infrastructure details',
     auth: 'admin_reader',
     responses: { 200: settingsRecord },
-    errors: [],
     handle: async (deps) => ok(await getSettings(deps)),
   }),
 ])

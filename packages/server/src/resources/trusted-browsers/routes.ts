@@ -1,13 +1,5 @@
-import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { userParams } from '../../lib/fields.ts'
-import {
-  listTrustedBrowsers,
-  listTrustedBrowsersQuery,
-  revokeTrust,
-  trustedBrowserPage,
-  trustedBrowserParams,
-  userTrustedBrowserParams,
-} from './trusted-browsers.ts'
+import { okPage, type Route, route } from '../../http/route.ts'
+import { listTrustedBrowsers, listTrustedBrowsersQuery, revokeTrust, trustedBrowserPage } from './trusted-browsers.ts'
 
 export const trustedBrowserRoutes: Route[] = [
   route({
@@ -18,11 +10,7 @@ export const trustedBrowserRoutes: Route[] = [
     auth: 'user',
     query: listTrustedBrowsersQuery,
     responses: { 200: trustedBrowserPage },
-    errors: [],
-    handle: async (deps, { caller, query }) => {
-      const { items, nextCursor } = await listTrustedBrowsers(deps, caller.userId, query)
-      return ok({ items, next_cursor: nextCursor })
-    },
+    handle: async (deps, { caller, query }) => okPage(await listTrustedBrowsers(deps, caller.userId, query)),
   }),
   route({
     method: 'DELETE',
@@ -31,13 +19,9 @@ export const trustedBrowserRoutes: Route[] = [
     summary: 'Ask for the second factor in a browser again',
     description: 'The second factor is asked for there at the next sign-in. Sessions continue.',
     auth: 'user',
-    params: trustedBrowserParams,
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { caller, params, origin }) => {
-      await revokeTrust(deps, { userId: caller.userId, ...params }, { caller, origin })
-      return noContent()
-    },
+    handle: async (deps, { caller, params, origin }) =>
+      revokeTrust(deps, { userId: caller.userId, ...params }, { caller, origin }),
   }),
   route({
     method: 'GET',
@@ -45,14 +29,9 @@ export const trustedBrowserRoutes: Route[] = [
     tag: 'Users',
     summary: 'List the browsers that do not ask a user for the second factor, newest first',
     auth: 'help_desk_reader',
-    params: userParams,
     query: listTrustedBrowsersQuery,
     responses: { 200: trustedBrowserPage },
-    errors: [],
-    handle: async (deps, { params, query }) => {
-      const { items, nextCursor } = await listTrustedBrowsers(deps, params.userId, query)
-      return ok({ items, next_cursor: nextCursor })
-    },
+    handle: async (deps, { params, query }) => okPage(await listTrustedBrowsers(deps, params.userId, query)),
   }),
   route({
     method: 'DELETE',
@@ -61,12 +40,7 @@ export const trustedBrowserRoutes: Route[] = [
     summary: 'Ask a user for the second factor in a browser again',
     description: 'The second factor is asked for there at the next sign-in. Sessions continue.',
     auth: 'system_admin',
-    params: userTrustedBrowserParams,
     responses: { 204: null },
-    errors: [],
-    handle: async (deps, { params, ...actor }) => {
-      await revokeTrust(deps, params, actor)
-      return noContent()
-    },
+    handle: async (deps, { params, ...actor }) => revokeTrust(deps, params, actor),
   }),
 ]

@@ -16,8 +16,6 @@ import { type KeptTrust, TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getUser, lockUserRow } from '../users/users.ts'
 
-export const trustedBrowserParams = z.object({ browserId: id })
-export const userTrustedBrowserParams = z.object({ userId: id, browserId: id })
 export const listTrustedBrowsersQuery = z.strictObject(pageQuery)
 
 const trustedBrowserRecord = z

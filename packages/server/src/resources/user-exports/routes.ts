@@ -1,5 +1,4 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { userParams } from '../../lib/fields.ts'
 import { exportSelf, exportUser, userExport } from './user-exports.ts'
 
 export const userExportRoutes: Route[] = [
@@ -22,10 +21,8 @@ export const userExportRoutes: Route[] = [
     summary: 'Show everything that the service keeps about a user',
     description: 'The same document as the user gets. Audited.',
     auth: 'admin_reader',
-    params: userParams,
     noStore: true,
     responses: { 200: userExport },
-    errors: [],
     handle: async (deps, { params, caller, origin }) => ok(await exportUser(deps, params.userId, { caller, origin })),
   }),
 ]

@@ -1,5 +1,4 @@
-import { created, ok, route, section } from '../../http/route.ts'
-import { userParams } from '../../lib/fields.ts'
+import { created, ok, okPage, route, section } from '../../http/route.ts'
 import { presentUser } from './present.ts'
 import {
   createUser,
@@ -23,19 +22,14 @@ export const userRoutes = section('Users', [
     query: listUsersQuery,
     responses: { 200: userPage },
     errors: ['not_found'],
-    handle: async (deps, { query }) => {
-      const { items, nextCursor } = await listUsers(deps, query)
-      return ok({ items: items.map(presentUser), next_cursor: nextCursor })
-    },
+    handle: async (deps, { query }) => okPage(await listUsers(deps, query), presentUser),
   }),
   route({
     method: 'GET',
     path: '/admin/users/{userId}',
     summary: 'Show a user with pools, apps, roles and organizations',
     auth: 'help_desk_reader',
-    params: userParams,
     responses: { 200: userDetail },
-    errors: [],
     handle: async (deps, { params }) => ok(await describeUser(deps, params.userId)),
   }),
   route({
@@ -57,7 +51,6 @@ export const userRoutes = section('Users', [
       'Suspending ends all sessions and invalidates all tokens; activating restores none of them. A new e-mail is unverified ' +
       'and ends no session.',
     auth: 'system_admin',
-    params: userParams,
     body: updateUserBody,
     record: userDetail,
     responses: { 200: userDetail },

@@ -1,9 +1,7 @@
-import { ok, route, section } from '../../http/route.ts'
-import { appParams } from '../../lib/fields.ts'
+import { ok, okPage, route, section } from '../../http/route.ts'
 import {
   countRedeliverable,
   deliveryPage,
-  deliveryParams,
   deliveryPlan,
   listDeliveries,
   listDeliveriesQuery,
@@ -23,14 +21,9 @@ export const webhookRoutes = section('Webhooks', [
     path: '/admin/apps/{appId}/webhook-deliveries',
     summary: 'List the deliveries of an app’s webhooks, newest first',
     auth: 'admin_reader',
-    params: appParams,
     query: listDeliveriesQuery,
     responses: { 200: deliveryPage },
-    errors: [],
-    handle: async (deps, { params, query }) => {
-      const { items, nextCursor } = await listDeliveries(deps, params.appId, query)
-      return ok({ items: items.map(presentDelivery), next_cursor: nextCursor })
-    },
+    handle: async (deps, { params, query }) => okPage(await listDeliveries(deps, params.appId, query), presentDelivery),
   }),
   route({
     method: 'POST',
@@ -40,7 +33,6 @@ export const webhookRoutes = section('Webhooks', [
       'Has the form of `user.registered`, is marked `test: true`, and is about a made-up user. A dry run answers 200 with the ' +
       'receivers.',
     auth: 'system_admin',
-    params: appParams,
     body: testWebhooksBody,
     responses: { 200: deliveryPlan, 202: testQueued },
     errors: ['webhook_not_enabled'],
@@ -58,7 +50,6 @@ export const webhookRoutes = section('Webhooks', [
       'Keeps the `webhook-id`, goes to the current URL of its webhook, and gets three attempts. A dry run answers 200 with the ' +
       'receiver.',
     auth: 'system_admin',
-    params: deliveryParams,
     responses: { 200: deliveryPlan, 202: testQueued },
     errors: ['delivery_erased', 'delivery_pending', 'webhook_not_enabled'],
     handle: async (deps, { params, ...actor }) => {

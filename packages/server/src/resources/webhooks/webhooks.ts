@@ -18,8 +18,6 @@ import { recordEvent } from '../audit/record-event.ts'
 import { addToOutbox, requeueMessage } from '../outbox/outbox.ts'
 import { redactRegistration } from './redact-registration.ts'
 
-export const deliveryParams = z.object({ deliveryId: id })
-
 const deliveryStatus = z.enum(['pending', 'delivered', 'failed'])
 
 export const listDeliveriesQuery = z.strictObject({ ...pageQuery, status: deliveryStatus.optional() })
