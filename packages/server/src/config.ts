@@ -279,63 +279,6 @@ export const settings = z.object({
   ),
 })
 
-/** The settings as the code uses them. Names of durations end in their unit. */
-export interface Config {
-  production: boolean
-  host: string
-  port: number
-  publicUrl: string
-  /** How long a person is signed in at the pages of this service without using them. */
-  browserSessionSeconds: number
-  databaseUrl: string
-  dbPoolMax: number
-  dbAcquireTimeoutMs: number
-  dbStatementTimeoutMs: number
-  autoMigrate: boolean
-  accessSecret: string
-  previousAccessSecret: string | undefined
-  encryptionKeys: [Buffer, ...Buffer[]]
-  issuer: string
-  accessTtlSeconds: number
-  refreshTtlSeconds: number
-  sessionMaxSeconds: number
-  refreshLeewaySeconds: number
-  defaultAppCode: string | undefined
-  allowBaseUserLogin: boolean
-  requireAppCode: boolean
-  clientOverrides: 'open' | 'declared'
-  adminAppCodes: string[]
-  bootstrapAdmin: { email: string; password: string } | undefined
-  bcryptCost: number
-  hashThreads: number
-  passwordBlocklist: boolean
-  lockoutThreshold: number
-  lockoutSeconds: number
-  accountLimit: AttemptLimit | null
-  ipLimit: AttemptLimit | null
-  userLimit: AttemptLimit | null
-  invitationLimit: AttemptLimit | null
-  trustedProxies: number
-  corsOrigins: string[]
-  metricsToken: string | undefined
-  smtpUrl: string | undefined
-  mailFrom: string
-  mailDir: string
-  defaultFrontendUrl: string
-  webhookAllowPrivate: boolean
-  /** Undefined if every host may have a private address. */
-  ssoPrivateHosts: string[] | undefined
-  chatWebhookHosts: string[]
-  /** Bytes. */
-  tokenWarnBytes: number
-  retentionDays: number
-  auditRetentionDays: number | undefined
-  shutdownDelaySeconds: number
-  logLevel: string
-  /** Warnings for the operator. They never contain the value of a setting. */
-  warnings: readonly string[]
-}
-
 /** Everything that is wrong with the settings. Each line names the variable and never its value. */
 export class ConfigError extends Error {
   readonly faults: readonly string[]
@@ -382,15 +325,24 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
   if (judged.PUBLIC_URL !== undefined && new URL(judged.PUBLIC_URL).pathname !== '/')
     warnings.push('PUBLIC_URL has a path: the sign-in page is off, and apps sign users in by the API; give the service an origin')
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults, warnings)
+  return { ...configOf(parsed.data, secrets), production, warnings }
+}
 
-  const env = parsed.data
+/** The settings as the code uses them. Names of durations end in their unit. The warnings never contain the value of a setting. */
+export interface Config extends ReturnType<typeof configOf> {
+  production: boolean
+  warnings: readonly string[]
+}
+
+function configOf(env: Environment, secrets: SecretSources) {
   const { HOST: host, PORT: port } = env
   // A name, since browsers keep no passkeys for an IP address.
   const publicUrl = env.PUBLIC_URL ?? `http://localhost:${port}`
   const encryptionKey = env.AUTH_ENCRYPTION_KEY ?? Buffer.from(secrets.kept('encryption-key'), 'base64')
   const allowBaseUserLogin = env.AUTH_ALLOW_BASE_USER_LOGIN
+  const encryptionKeys: [Buffer, ...Buffer[]] = [encryptionKey]
+  if (env.AUTH_ENCRYPTION_KEY_PREVIOUS) encryptionKeys.push(env.AUTH_ENCRYPTION_KEY_PREVIOUS)
   return {
-    production,
     host,
     port,
     publicUrl,
@@ -401,12 +353,13 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
     autoMigrate: env.AUTH_AUTO_MIGRATE,
     accessSecret: env.JWT_ACCESS_SECRET ?? secrets.kept('jwt-access-secret'),
     previousAccessSecret: env.JWT_ACCESS_SECRET_PREVIOUS,
-    encryptionKeys: env.AUTH_ENCRYPTION_KEY_PREVIOUS ? [encryptionKey, env.AUTH_ENCRYPTION_KEY_PREVIOUS] : [encryptionKey],
+    encryptionKeys,
     issuer: env.JWT_ISSUER,
     accessTtlSeconds: env.JWT_ACCESS_TTL_SECONDS,
     refreshTtlSeconds: env.JWT_REFRESH_TTL_SECONDS,
     sessionMaxSeconds: env.JWT_SESSION_MAX_SECONDS,
     refreshLeewaySeconds: env.AUTH_REFRESH_LEEWAY_SECONDS,
+    /** How long a person is signed in at the pages of this service without using them. */
     browserSessionSeconds: env.AUTH_BROWSER_SESSION_SECONDS,
     defaultAppCode: env.AUTH_DEFAULT_APP_CODE,
     allowBaseUserLogin,
@@ -434,14 +387,14 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
     mailDir: env.AUTH_MAIL_DIR,
     defaultFrontendUrl: env.AUTH_DEFAULT_FRONTEND_URL ?? publicUrl,
     webhookAllowPrivate: env.AUTH_WEBHOOK_ALLOW_PRIVATE,
-    ssoPrivateHosts: env.AUTH_SSO_PRIVATE_HOSTS ?? (production ? [] : undefined),
+    /** Undefined if every host may have a private address. */
+    ssoPrivateHosts: env.AUTH_SSO_PRIVATE_HOSTS ?? (env.NODE_ENV === 'production' ? [] : undefined),
     chatWebhookHosts: env.AUTH_CHAT_WEBHOOK_HOSTS ?? [],
     tokenWarnBytes: env.AUTH_TOKEN_WARN_BYTES,
     retentionDays: env.AUTH_RETENTION_DAYS,
     auditRetentionDays: env.AUTH_AUDIT_RETENTION_DAYS,
     shutdownDelaySeconds: env.AUTH_SHUTDOWN_DELAY_SECONDS,
     logLevel: env.LOG_LEVEL,
-    warnings,
   }
 }
 
