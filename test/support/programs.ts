@@ -51,7 +51,7 @@ const server: Recipe = {
       // Modules that the server loads with `require` would otherwise not be bundled, which
       // for one of them means loading all of knex.
       setup: (bundler) =>
-        bundler.onLoad({ filter: /server\/src\/(db\/knex|http\/router)\.ts$/ }, ({ path }) => ({
+        bundler.onLoad({ filter: /server\/src\/(db\/postgres-client|http\/router)\.ts$/ }, ({ path }) => ({
           loader: 'ts',
           contents: readSource(path).replaceAll("createRequire(import.meta.url)('", "require('"),
         })),

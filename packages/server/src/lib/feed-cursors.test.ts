@@ -1,5 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { FeedCursors, laterOrigin, type Origin, parseSnapshot, partsOfPlace, sees, upTo } from './feed-cursors.ts'
+import { chance } from '../../../../test/support/chance.ts'
+import {
+  FeedCursors,
+  laterOrigin,
+  type Origin,
+  parseSnapshot,
+  partsOfPlace,
+  portionOf,
+  type Snapshot,
+  sees,
+  upTo,
+} from './feed-cursors.ts'
 
 /** As the migration that makes a feed writes it. */
 const firstOrigin = (at: number, position = 1_000): Origin => ({ cursor: at * 500 + 134_217_728, position, at })
@@ -101,5 +112,79 @@ describe('a snapshot of the feed', () => {
     const later = parseSnapshot('15:30:15,22')
     expect(upTo(snapshot, later, 25)).toEqual({ xmin: 15, xmax: 25, running: [15, 22] })
     expect(upTo(snapshot, later, 12)).toEqual({ xmin: 13, xmax: 20, running: [13] })
+  })
+})
+
+describe('a portion of the feed', () => {
+  const seen = parseSnapshot('10:20:10,13')
+  const now = parseSnapshot('15:30:15,22')
+  const rowsAt = (...positions: number[]) => positions.map((position) => ({ position, at: 0 }))
+
+  test('a portion that is not full has all that the snapshot sees', () => {
+    const all = { passed: now, below: Number.POSITIVE_INFINITY, hasMore: false }
+    expect(portionOf(rowsAt(10, 21), 3, { seen, now })).toEqual(all)
+    expect(portionOf([], 3, { seen, now })).toEqual(all)
+  })
+
+  test('a full portion leaves out its last transaction, which may have more rows', () => {
+    const passed = { xmin: 15, xmax: 24, running: [15, 22] }
+    expect(portionOf(rowsAt(10, 21, 24), 3, { seen, now })).toEqual({ passed, below: 24, hasMore: true })
+  })
+
+  test('a full portion of one transaction is all of that transaction', () => {
+    const passed = { xmin: 15, xmax: 25, running: [15, 22] }
+    expect(portionOf(rowsAt(24, 24, 24), 3, { seen, now })).toEqual({ passed, below: 25, wholeOf: 24, hasMore: true })
+  })
+
+  test('a full portion ends within those that were running before, and does not forget the others', () => {
+    const passed = { xmin: 13, xmax: 20, running: [13] }
+    expect(portionOf(rowsAt(10, 10, 13), 3, { seen, now })).toEqual({ passed, below: 13, hasMore: true })
+  })
+
+  test('a portion does not pass rows that were committed after the snapshot', () => {
+    for (const rows of [rowsAt(24, 31, 32), rowsAt(32, 32, 32)]) {
+      const { passed, below } = portionOf(rows, 3, { seen, now })
+      expect(below).toBe(30)
+      expect(passed).toEqual(now)
+    }
+  })
+
+  test.each([1, 2, 3, 4, 5])('each row is in exactly one portion, however transactions overlap (seed %i)', (seed) => {
+    const { next } = chance(seed)
+    /** The rows that each open transaction will have written. */
+    const open = new Map<number, number>()
+    const committed: { position: number; at: number }[] = []
+    const published: number[] = []
+    let newest = 0
+    let seen: Snapshot = { xmin: 1, xmax: 1, running: [] }
+    const goOn = () => {
+      for (const [position, count] of open) {
+        if (next() < 0.7) continue
+        open.delete(position)
+        committed.push(...Array.from({ length: count }, () => ({ position, at: 0 })))
+      }
+    }
+    const begin = () => open.set(++newest, Math.floor(next() * 6))
+    const publish = () => {
+      const running = [...open.keys()]
+      const now = { xmin: Math.min(newest + 1, ...running), xmax: newest + 1, running }
+      goOn()
+      const unseen = committed.filter(({ position }) => !sees(seen, position)).sort((a, b) => a.position - b.position)
+      const read = unseen.slice(0, 4)
+      const { passed, below, wholeOf, hasMore } = portionOf(read, 4, { seen, now })
+      const rows = wholeOf === undefined ? read : unseen.filter(({ position }) => position === wholeOf)
+      for (const { position } of rows) if (position < below && sees(now, position)) published.push(position)
+      seen = passed
+      return hasMore
+    }
+    for (let round = 0; round < 300; round += 1) {
+      begin()
+      goOn()
+      if (next() < 0.6) publish()
+    }
+    while (open.size > 0) goOn()
+    while (publish());
+    const inOrder = (positions: number[]) => positions.toSorted((a, b) => a - b)
+    expect(inOrder(published)).toEqual(inOrder(committed.map(({ position }) => position)))
   })
 })

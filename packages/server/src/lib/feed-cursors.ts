@@ -68,6 +68,30 @@ export function upTo(seen: Snapshot, now: Snapshot, position: number): Snapshot 
   return { xmin: Math.min(xmax, ...running), xmax, running }
 }
 
+interface Portion {
+  /** Everything seen so far, with this portion. */
+  passed: Snapshot
+  /** The rows from this position on are not of this portion. */
+  below: number
+  /** Set if the portion is one transaction. All its rows are of it, though not all may have been read. */
+  wholeOf?: number
+  hasMore: boolean
+}
+
+/**
+ * What comes after `seen`, from at most `limit` rows that `seen` does not see, in the order of their positions. They were read after the
+ * snapshot `now`, and those that it does not see come with a later portion. The rows of one transaction come together. So a portion
+ * that is full leaves out the last transaction, whose rows may be cut off, unless it is the only one.
+ */
+export function portionOf(read: readonly Placed[], limit: number, { seen, now }: { seen: Snapshot; now: Snapshot }): Portion {
+  const [first, last] = [read[0], read.at(-1)]
+  if (read.length < limit || !first || !last) return { passed: now, below: Number.POSITIVE_INFINITY, hasMore: false }
+  const { position } = last
+  const isOneTransaction = first.position === position
+  const below = Math.min(isOneTransaction ? position + 1 : position, now.xmax)
+  return { passed: upTo(seen, now, below), below, ...(isOneTransaction && { wholeOf: position }), hasMore: true }
+}
+
 /** An origin whose cursors are all above those of `origin`, which go up to `horizon`, and above `known`. */
 export function laterOrigin(
   origin: Origin,
@@ -117,6 +141,11 @@ export class FeedCursors {
 
   placeOfPosition(position: number): number {
     return placesBefore + position - this.origin.position
+  }
+
+  /** The first place in which rows can still appear after a snapshot. */
+  horizonOf({ xmin }: Snapshot): number {
+    return this.placeOfPosition(Math.max(xmin, this.origin.position))
   }
 
   /** The position that a place stands for; undefined for a place of rows from before the origin. */

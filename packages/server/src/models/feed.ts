@@ -93,7 +93,7 @@ export async function forgetUntil(db: Db, table: FeedTable, until: number): Prom
   if (newest === null) return
   const isFormer = newest < cursors.origin.position
   const place = isFormer ? cursors.placeOf({ position: newest, at: until }) : cursors.placeOfPosition(newest) + 1
-  const horizon = cursors.placeOfPosition(Math.max(snapshot.xmin, cursors.origin.position))
+  const horizon = cursors.horizonOf(snapshot)
   const reached = cursors.cursorOf(Math.min(place, horizon))
   if (reached > forgotten)
     await rowsOf(Feed, db).where({ name: table.name }).where('forgotten', '<', reached).update({ forgotten: reached })

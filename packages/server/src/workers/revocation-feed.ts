@@ -1,20 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HubEvent } from '../adapters/revocation-hub.ts'
 import { eraOf, isPostgres, type Pool } from '../db/handle.ts'
-import { hasOlderListener, listenFor, notify } from '../db/listen.ts'
+import { type Listener, listenFor, notify } from '../db/listen.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
-import { type Snapshot, sees, upTo } from '../lib/feed-cursors.ts'
+import { type FeedCursors, portionOf, type Snapshot, sees } from '../lib/feed-cursors.ts'
 import { App } from '../models/app.ts'
 import { DeletedApp } from '../models/deleted-app.ts'
 import { Feed, type FeedRow, listOfPosition, listUnseen } from '../models/feed.ts'
 import { Generation } from '../models/generation.ts'
-import { Revocation, type RevocationRow, revocationFeed } from '../models/revocation.ts'
+import { type RevocationRow, revocationFeed } from '../models/revocation.ts'
 import { readCatalog } from '../resources/catalog/catalog.ts'
 import { fewAlike, noteConsumerSecrets, readStanding } from '../resources/consumers/consumers.ts'
 import { adoptFeeds, continueFeeds, withCursors } from '../resources/feeds/feeds.ts'
 import { frameRevocation, resetFrame, revocationKeepMs } from '../resources/revocations/revocations.ts'
-import { type Wakeable, wakeable } from './wakeable.ts'
+import { numberForOlderServers } from './older-servers.ts'
+import { wakeable } from './wakeable.ts'
 
 const channel = 'gatehouse_revocations'
 const batchSize = 2_000
@@ -33,64 +34,12 @@ const heldWarnSeconds = 300
  */
 export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> = deps): Promise<{ stop(): Promise<void> }> {
   const { revocationHub: hub, logger } = deps
-  if (!(await adoptFeeds(deps.db))) await transaction(patient, (patient) => continueFeeds(patient, 0))
-  /** The era of the rows read so far. */
-  let era = eraOf(deps.db)
-  let state = await Feed.getState(deps.db, revocationFeed)
-  /** What was published so far. */
-  let seen = state.snapshot
-  const goOnAfterFailover = async () => {
-    const next = eraOf(deps.db)
-    const known = state.cursors.cursorOf(state.cursors.placeOfPosition(seen.xmax))
-    await transaction(patient, (patient) => continueFeeds(patient, known))
-    state = await Feed.getState(deps.db, revocationFeed)
-    seen = state.snapshot
-    era = next
-    await hub.startOver(resetFrame)
-    logger.warn({ cursor: state.cursors.first }, 'the database has failed over; consumers start over with its revocations')
-  }
-  const watchHorizon = horizonWatch(deps)
-  const publishNew = async () => {
-    state = await Feed.getState(deps.db, revocationFeed)
-    const { cursors, snapshot } = state
-    watchHorizon(snapshot)
-    const read = await listUnseen<RevocationRow>(deps.db, revocationFeed, seen, batchSize)
-    if (era !== eraOf(deps.db)) {
-      await goOnAfterFailover()
-      return reader.wake()
-    }
-    const isCut = read.length === batchSize
-    const last = read.at(-1)
-    // The rows of one transaction come together, even if they are more than a portion.
-    const isOneTransaction = isCut && read[0]?.position === last?.position
-    const upper = isCut && last ? Math.min(last.position + (isOneTransaction ? 1 : 0), snapshot.xmax) : undefined
-    const passed = upper === undefined ? snapshot : upTo(seen, snapshot, upper)
-    const rows = isOneTransaction && last ? await listOfPosition<RevocationRow>(deps.db, revocationFeed, last.position) : read
-    // Those that were committed since the snapshot come with the next one.
-    const fresh = rows.filter(({ position }) => sees(snapshot, position) && (upper === undefined || position < upper))
-    if (isCut) reader.wake()
-    const end = Math.max(cursors.placeOfPosition(passed.xmin), cursors.placeOfPosition(cursors.origin.position))
-    const events = withCursors(fresh, cursors, end)
-      .filter(({ app_id, session_id }) => app_id !== null || session_id === null)
-      .flatMap(eventsOf)
-    seen = passed
-    await hub.publish(events, seen)
-    const now = deps.clock()
-    for (const { at } of fresh) deps.metrics.revocationLagSeconds.observe(Math.max(0, now - at) / 1_000)
-  }
+  const revocations = await NewRevocations.begin(deps, patient)
+  const endOutdated = outdatedWatch(deps)
   const numbering = isPostgres(deps.db) ? numberForOlderServers(patient, () => listener?.isHearing === true) : undefined
-  let checkedGeneration: string | undefined
-  const endOutdated = async () => {
-    if (hub.streamCount === 0) return
-    const generation = await Generation.ofCatalog(deps.db)
-    if (generation === checkedGeneration && !hub.hasNew) return
-    hub.hasNew = false
-    await endOutdatedStreams(deps, generation)
-    checkedGeneration = generation
-  }
   const reader = wakeable(
     async () => {
-      await publishNew()
+      if (await revocations.publish()) reader.wake()
       await endOutdated()
       numbering?.wake()
       await sleep(gatherMs)
@@ -110,19 +59,7 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
     wake()
     announcer.wake()
   }
-
-  const listener = listenFor(deps.db, channel, {
-    onMessage(payload) {
-      if (payload !== `new:${hub.id}`) wake()
-    },
-    onHearing() {
-      logger.info('receiving revocations of other servers')
-      wake()
-    },
-    onSilence(reason) {
-      logger.warn({ err: reason }, 'LISTEN delivers nothing; reading revocations of other servers every second')
-    },
-  })
+  const listener = listenToOthers(deps, wake)
   const poll = setInterval(wake, pollMs)
   const tend = setInterval(() => {
     tendStreams(deps).catch((error: unknown) => logger.warn({ err: error }, 'the streams of consumers could not be maintained'))
@@ -138,6 +75,91 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
       await announcer.stop()
       await numbering?.stop()
     },
+  }
+}
+
+/** Wakes the reader when another server has announced something, and when notifications come through again. */
+function listenToOthers({ db, revocationHub: hub, logger }: Deps<Pool>, wake: () => void): Listener | undefined {
+  return listenFor(db, channel, {
+    onMessage(payload) {
+      if (payload !== `new:${hub.id}`) wake()
+    },
+    onHearing() {
+      logger.info('receiving revocations of other servers')
+      wake()
+    },
+    onSilence(reason) {
+      logger.warn({ err: reason }, 'LISTEN delivers nothing; reading revocations of other servers every second')
+    },
+  })
+}
+
+/** What is new in the table since this process published from it. */
+class NewRevocations {
+  readonly #deps: Deps<Pool>
+  readonly #patient: Deps<Pool>
+  readonly #watchHorizon: (snapshot: Snapshot) => void
+  /** What was published so far. */
+  #seen: Snapshot
+  /** The era of the rows read so far. */
+  #era: number
+
+  private constructor(deps: Deps<Pool>, patient: Deps<Pool>, seen: Snapshot, era: number) {
+    this.#deps = deps
+    this.#patient = patient
+    this.#watchHorizon = horizonWatch(deps)
+    this.#seen = seen
+    this.#era = era
+  }
+
+  /** Begins with what is committed from now on. */
+  static async begin(deps: Deps<Pool>, patient: Deps<Pool>): Promise<NewRevocations> {
+    if (!(await adoptFeeds(deps.db))) await transaction(patient, (patient) => continueFeeds(patient, 0))
+    const era = eraOf(deps.db)
+    const { snapshot } = await Feed.getState(deps.db, revocationFeed)
+    return new NewRevocations(deps, patient, snapshot, era)
+  }
+
+  /** Publishes a portion. Returns whether there may be more. */
+  async publish(): Promise<boolean> {
+    const { db, revocationHub: hub } = this.#deps
+    // Before the rows, so that all that it sees are among them.
+    const { cursors, snapshot } = await Feed.getState(db, revocationFeed)
+    this.#watchHorizon(snapshot)
+    const read = await listUnseen<RevocationRow>(db, revocationFeed, this.#seen, batchSize)
+    if (this.#era !== eraOf(db)) {
+      await this.#goOnAfterFailover(cursors)
+      return true
+    }
+    const { wholeOf, below, passed, hasMore } = portionOf(read, batchSize, { seen: this.#seen, now: snapshot })
+    const rows = wholeOf === undefined ? read : await listOfPosition<RevocationRow>(db, revocationFeed, wholeOf)
+    const fresh = rows.filter(({ position }) => position < below && sees(snapshot, position))
+    const events = withCursors(fresh, cursors, cursors.horizonOf(passed))
+      .filter(({ app_id, session_id }) => app_id !== null || session_id === null)
+      .flatMap(eventsOf)
+    this.#seen = passed
+    await hub.publish(events, passed)
+    this.#observeLag(fresh)
+    return hasMore
+  }
+
+  /** All streams start over. `cursors` are those of the former database. */
+  async #goOnAfterFailover(cursors: FeedCursors): Promise<void> {
+    const { db, revocationHub: hub, logger } = this.#deps
+    const next = eraOf(db)
+    const known = cursors.cursorOf(cursors.placeOfPosition(this.#seen.xmax))
+    const patient = this.#patient
+    await transaction(patient, (patient) => continueFeeds(patient, known))
+    const state = await Feed.getState(db, revocationFeed)
+    this.#seen = state.snapshot
+    this.#era = next
+    await hub.startOver(resetFrame)
+    logger.warn({ cursor: state.cursors.first }, 'the database has failed over; consumers start over with its revocations')
+  }
+
+  #observeLag(rows: readonly { at: number }[]): void {
+    const now = this.#deps.clock()
+    for (const { at } of rows) this.#deps.metrics.revocationLagSeconds.observe(Math.max(0, now - at) / 1_000)
   }
 }
 
@@ -171,6 +193,20 @@ function horizonWatch(deps: Deps): (snapshot: Snapshot) => void {
   }
 }
 
+/** Ends outdated streams, when the catalog has changed since it looked, or streams were opened. */
+function outdatedWatch(deps: Deps): () => Promise<void> {
+  const { revocationHub: hub } = deps
+  let checkedGeneration: string | undefined
+  return async () => {
+    if (hub.streamCount === 0) return
+    const generation = await Generation.ofCatalog(deps.db)
+    if (generation === checkedGeneration && !hub.hasNew) return
+    hub.hasNew = false
+    await endOutdatedStreams(deps, generation)
+    checkedGeneration = generation
+  }
+}
+
 /**
  * Ends the streams whose app has other keys than when the consumer was authenticated, so that the consumer has to show a key that
  * counts now, and those whose code is another app's now, or nobody's.
@@ -195,48 +231,4 @@ export async function tendStreams(deps: Deps): Promise<void> {
     const ofApp = owners.filter((owner) => owner.appId === appId)
     for (const { kids } of fewAlike(ofApp, keyring, ({ kids }) => kids)) await noteConsumerSecrets(deps, { appId, kids, keyring })
   }
-}
-
-/** How long an answer about older servers counts. None can start any more, but one may come back from a broken network. */
-const lookEveryMs = 5_000
-
-/**
- * Numbers revocations while servers of the previous version may be there. They are seen by their connections for notifications.
- * Where this server has none, as behind PgBouncer, they may have none either. Goes with the next version.
- *
- * Such a server keeps the highest number that it has read, and reads what is above it. So it can miss a row only if a higher number
- * was visible before the row's own. Rows of this version are written with negative numbers, and those of older servers with a
- * number from before their commit. A row counts as settled once one statement saw no higher number of another transaction: then
- * none was visible when the row's became so, because numbers of one transaction appear together, no number falls, and rows are
- * kept for an hour. All rows that are not settled get new numbers, again and again. An old server may hear of one twice, which does
- * no harm: minimums only rise.
- *
- * What is settled stands in the row, and a row is settled only for the number that the statement saw. So several servers can do this
- * at once, in single statements, and what one that died has left is done by the others. The one with the highest number always
- * succeeds. A long transaction's rows are not settled when they appear.
- */
-function numberForOlderServers(deps: Deps<Pool>, isHearing: () => boolean): Wakeable {
-  let lookedAt = Number.NEGATIVE_INFINITY
-  let areThere = true
-  const numbering = wakeable(
-    async () => {
-      if (isHearing() && performance.now() - lookedAt > lookEveryMs) {
-        areThere = await hasOlderListener(deps.db)
-        lookedAt = performance.now()
-      }
-      if (isHearing() && !areThere) return
-      if (await numberUnsettled(deps.db)) numbering.wake()
-    },
-    (error) => deps.logger.warn({ err: error }, 'revocations cannot be numbered for servers of the previous version'),
-  )
-  return numbering
-}
-
-/** Goes one step, and returns whether there was anything to do. Rows numbered in one step are settled in the next. */
-export async function numberUnsettled(db: Pool): Promise<boolean> {
-  if (!(await Revocation.hasUnsettled(db))) return false
-  await Revocation.settleTopmost(db)
-  await Revocation.numberOthers(db)
-  await notify(db, 'gatehouse_revocations', 'numbered')
-  return true
 }

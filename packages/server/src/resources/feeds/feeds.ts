@@ -34,7 +34,7 @@ export async function readFeed<Row>(deps: Deps, table: FeedTable, { since, limit
   // Before the rows, so that all below its horizon is in them.
   const { cursors, snapshot, forgotten } = await Feed.getState(deps.db, table)
   const first = Math.max(cursors.first, forgotten)
-  const horizon = Math.max(cursors.placeOfPosition(snapshot.xmin), cursors.placeOfPosition(cursors.origin.position))
+  const horizon = cursors.horizonOf(snapshot)
   const isLater = since !== undefined && cursors.placeOfCursor(since).place > horizon
   if (isLater)
     deps.logger.warn(
