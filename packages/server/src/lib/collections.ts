@@ -16,6 +16,15 @@ export function keysOf<T extends object>(object: T): (keyof T & string)[] {
   return Object.keys(object) as (keyof T & string)[]
 }
 
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** The members of an object that are not undefined. */
+export function definedIn<T extends object>(object: T): Defined<T> {
+  const defined: Defined<T> = { ...object }
+  for (const key of keysOf(defined)) if (defined[key] === undefined) delete defined[key]
+  return defined
+}
+
 /** Freezes an object and everything in it, so that all requests can share it. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { id, list, MAX_PERMISSIONS, text, timestamp } from './fields.ts'
+import { iso } from './timestamps.ts'
 
 /** The effective state of a grant: an active one expires at `expires_at`. */
 const grantStates = ['active', 'revoked', 'expired'] as const
@@ -11,6 +12,17 @@ export function grantStateAt(
 ): (typeof grantStates)[number] {
   if (status === 'revoked') return 'revoked'
   return expires_at === null || expires_at > now ? 'active' : 'expired'
+}
+
+/** A record as it is stored: its times, which are named `at` or `…_at`, are in milliseconds. */
+type Stored<T> = { [K in keyof T]: K extends 'at' | `${string}_at` ? number | Extract<T[K], null> : T[K] }
+
+/** Shows the members that a record has of what is stored, and nothing else of it. Times become ISO 8601. */
+export function present<S extends z.ZodObject>(record: S, stored: Stored<z.output<S>>): z.output<S> {
+  const members = new Map<string, unknown>(Object.entries(stored))
+  const shownOf = (name: string, value: unknown) => (/(^|_)at$/.test(name) && typeof value === 'number' ? iso(value) : value)
+  const names = Object.keys(record.shape).filter((name) => members.has(name))
+  return Object.fromEntries(names.map((name) => [name, shownOf(name, members.get(name))])) as z.output<S>
 }
 
 // Records that are in the answers of several features, with their names in the OpenAPI document.

@@ -4,8 +4,7 @@ import { keptFromDeletion } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { builtInAuthMethods, canRegister } from '../../lib/auth-methods.ts'
-import type { Brand } from '../../lib/brand.ts'
-import { keysOf } from '../../lib/collections.ts'
+import { definedIn, keysOf } from '../../lib/collections.ts'
 import { isEmailDomainAllowed } from '../../lib/email.ts'
 import { DEFAULT_POOL, poolSet } from '../../lib/pool-set.ts'
 import { webhookKey } from '../../lib/webhook.ts'
@@ -85,7 +84,7 @@ export async function resolveAppChanges(deps: Deps<Tx>, current: AppColumns, inp
   }
   if (changes.frontend_url) changes.frontend_url = changes.frontend_url.replace(/\/+$/, '')
   if (input.webhooks !== undefined) changes.webhooks = resolveWebhooks(deps, current, input.webhooks ?? [])
-  if (input.brand !== undefined) changes.brand = input.brand === null ? {} : { ...current.brand, ...settable(input.brand) }
+  if (input.brand !== undefined) changes.brand = input.brand === null ? {} : { ...current.brand, ...definedIn(input.brand) }
   if (input.default_organization_id === null && input.default_role_code == null) changes.default_role_code = null
 
   const merged = { ...current, ...changes }
@@ -99,11 +98,6 @@ export async function resolveAppChanges(deps: Deps<Tx>, current: AppColumns, inp
     await assertAuthMethods(deps, merged.allowed_auth_methods)
   if (changes.override_role_codes) await assertOrganizationRoles(deps, changes.override_role_codes)
   return changes
-}
-
-/** The members that are given. */
-function settable(brand: NonNullable<AppInput['brand']>): Partial<Brand> {
-  return Object.fromEntries(Object.entries(brand).filter(([, value]) => value !== undefined))
 }
 
 function assertBuiltInUnharmed(current: AppColumns, merged: AppColumns): void {

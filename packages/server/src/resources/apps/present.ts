@@ -1,8 +1,9 @@
 import type { z } from 'zod'
 import { blankBrand, logoPath } from '../../lib/brand.ts'
+import { present } from '../../lib/records.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import type { App } from '../../models/app.ts'
-import type { appRecord, signingRecord } from './schema.ts'
+import { appRecord, type signingRecord } from './schema.ts'
 
 const defaultMembershipRole = 'org_member'
 
@@ -13,51 +14,16 @@ export function membershipRoleOf(app: Pick<App, 'default_organization_id' | 'def
 
 /** The full record of an app, as in every admin answer. */
 export function presentApp(app: App): z.output<typeof appRecord> {
-  return {
-    id: app.id,
-    code: app.code,
-    name: app.name,
-    description: app.description,
-    status: app.status,
-    allowed_redirect_urls: app.allowed_redirect_urls,
-    service_codes: app.service_codes,
-    auto_grant_on_signup: app.auto_grant_on_signup,
-    auto_grant_follows_policy: app.auto_grant_follows_policy,
-    registration_namespace: app.registration_namespace,
-    read_namespaces: app.read_namespaces,
-    default_organization_id: app.default_organization_id,
+  return present(appRecord, {
+    ...app,
     default_role_code: membershipRoleOf(app),
-    linked_app_codes: app.linked_app_codes,
-    override_role_codes: app.override_role_codes,
-    frontend_url: app.frontend_url,
-    allowed_email_domains: app.allowed_email_domains,
-    allowed_auth_methods: app.allowed_auth_methods,
-    webhooks: app.webhooks.map(({ name, url, events, enabled, secret_box }) => ({
-      name,
-      url,
-      events,
-      enabled,
-      has_secret: secret_box !== null,
-    })),
-    permission_scope: app.permission_scope,
-    signing: app.signing,
-    sign_up: app.sign_up,
-    organization_sign_up: app.organization_sign_up,
-    require_verified_email: app.require_verified_email,
-    machine_tokens: app.machine_tokens,
-    single_sign_on: app.single_sign_on,
-    max_sign_in_age_seconds: app.max_sign_in_age_seconds,
-    trust_device_days: app.trust_device_days,
-    client: app.client,
-    device_grant: app.device_grant,
-    require_two_factor: app.require_two_factor,
+    webhooks: app.webhooks.map(({ name, url, events, enabled, secret_box }) => {
+      return { name, url, events, enabled, has_secret: secret_box !== null }
+    }),
     require_two_factor_from: isoOrNull(app.require_two_factor_from),
     brand: { ...blankBrand, ...app.brand },
     logo_path: app.logo && logoPath(app.logo),
-    built_in: app.built_in,
-    created_at: iso(app.created_at),
-    updated_at: iso(app.updated_at),
-  }
+  })
 }
 
 /** The keys of an app, and how far a key change has got. */

@@ -103,7 +103,7 @@ export async function archiveAudit(deps: Deps, { before, cursor }: ArchiveAuditR
   let events = 0
   for (const [index, batch] of batches.entries()) {
     lines.push(batchLine(batch))
-    const page = { checked: 0, adopted: 0, fault: null as AuditFault | null }
+    const page: { checked: number; adopted: number; fault: AuditFault | null } = { checked: 0, adopted: 0, fault: null }
     await compareBatch(deps, batches[index - 1] ?? previous, batch, page, (row) => lines.push(eventLine(row)))
     if (page.fault) return { ...part, fault: page.fault }
     events += page.checked

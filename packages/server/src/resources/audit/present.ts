@@ -1,10 +1,11 @@
 import type { z } from 'zod'
 import { endOf, type StoredEvent } from '../../lib/audit-proof.ts'
 import { formerCheckOf } from '../../lib/former-audit-check.ts'
+import { present } from '../../lib/records.ts'
 import { iso } from '../../lib/timestamps.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 import type { AuditEvent } from '../../models/audit-event.ts'
-import type { auditRecord, auditVerification } from './schema.ts'
+import { auditRecord, type auditVerification } from './schema.ts'
 
 /** The current names of the users, apps and service accounts that events refer to by id. Deleted ones have no name. */
 export interface NamesById {
@@ -32,26 +33,16 @@ export interface VerifiedPage {
 }
 
 export function presentAuditEvent(event: AuditEvent, names: NamesById): z.output<typeof auditRecord> {
-  return {
-    id: event.id,
-    event: event.event,
-    at: iso(event.at),
-    reason: event.reason,
-    audit_reason: event.audit_reason,
-    actor: { type: event.actor_type, id: event.actor_id },
-    user_id: event.user_id,
-    app_id: event.app_id,
-    ip: event.ip,
-    user_agent: event.user_agent,
-    request_id: event.request_id,
-    count: event.count,
-    details: event.details,
+  const { actor_type: type, actor_id: id } = event
+  return present(auditRecord, {
+    ...event,
+    actor: { type, id },
     names: {
-      actor: nameIn(event.actor_type === 'service_account' ? names.serviceAccounts : names.users, event.actor_id),
+      actor: nameIn(type === 'service_account' ? names.serviceAccounts : names.users, id),
       user: nameIn(names.users, event.user_id),
       app: nameIn(names.apps, event.app_id),
     },
-  }
+  })
 }
 
 export function presentVerification({ chain, fault, ...page }: VerifiedPage): z.output<typeof auditVerification> {

@@ -7,7 +7,7 @@ import { type Actor, type ClientCaller, hasAuthenticated } from '../../lib/calle
 import { id, page, pageQuery, shownOnce, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
-import { iso, isoOrNull } from '../../lib/timestamps.ts'
+import { present } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { ClientSecret } from '../../models/client-secret.ts'
@@ -111,6 +111,6 @@ export async function revokeClientSecret(
 }
 
 /** A client secret as an admin sees it. */
-export function presentClientSecret({ id, created_at, last_used_at }: ClientSecret): z.output<typeof clientSecretRecord> {
-  return { id, created_at: iso(created_at), last_used_at: isoOrNull(last_used_at) }
+export function presentClientSecret(secret: ClientSecret): z.output<typeof clientSecretRecord> {
+  return present(clientSecretRecord, secret)
 }

@@ -252,37 +252,17 @@ function kidsOf(keyring: () => Keyring): string {
   }
 }
 
-interface Secrets {
-  serviceId: string
-  /** Key ids of the server's own secrets. */
-  current: string
-  previous: string | undefined
-  signingSince: number
-  accessTokenSeconds: number
-  seen: readonly {
-    appCode: string
-    signing: 'shared' | 'own'
-    kid: string | null
-    isOurs: boolean
-    lastSeenAt: number
-    lastMissingAt: number | null
-  }[]
-}
-
-export function presentSecrets({
-  serviceId,
-  current,
-  previous,
-  signingSince,
-  accessTokenSeconds,
-  seen,
-}: Secrets): z.output<typeof secretsRecord> {
+/** The secrets that this server accepts, and those that the consumers of each app say they accept. */
+export async function describeSecrets(deps: Deps): Promise<z.output<typeof secretsRecord>> {
+  const { config, lifecycle, sharedKeys } = deps
+  const [current, previous] = sharedKeys
+  const { serviceId, seen } = await listConsumerSecrets(deps)
   return {
     service_id: serviceId,
-    current: { kid: current },
-    previous: previous === undefined ? null : { kid: previous },
-    signing_since: iso(signingSince),
-    access_token_seconds: accessTokenSeconds,
+    current: { kid: current.id },
+    previous: previous ? { kid: previous.id } : null,
+    signing_since: iso(lifecycle.startedAt),
+    access_token_seconds: config.accessTtlSeconds,
     consumers: seen.map(({ appCode, signing, kid, isOurs, lastSeenAt, lastMissingAt }) => ({
       app_code: appCode,
       signing,

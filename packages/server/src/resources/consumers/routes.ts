@@ -1,5 +1,5 @@
 import { ok, route, section } from '../../http/route.ts'
-import { consumerRecord, describeConsumer, listConsumerSecrets, presentSecrets, secretsRecord } from './consumers.ts'
+import { consumerRecord, describeConsumer, describeSecrets, secretsRecord } from './consumers.ts'
 
 export const consumerRoutes = section('Consumers', [
   route({
@@ -25,16 +25,6 @@ export const consumerRoutes = section('Consumers', [
       'that sign with their own key.',
     auth: 'admin_reader',
     responses: { 200: secretsRecord },
-    handle: async (deps) => {
-      const { config, lifecycle, sharedKeys } = deps
-      const [current, previous] = sharedKeys
-      const own = {
-        current: current.id,
-        previous: previous?.id,
-        signingSince: lifecycle.startedAt,
-        accessTokenSeconds: config.accessTtlSeconds,
-      }
-      return ok(presentSecrets({ ...own, ...(await listConsumerSecrets(deps)) }))
-    },
+    handle: async (deps) => ok(await describeSecrets(deps)),
   }),
 ])

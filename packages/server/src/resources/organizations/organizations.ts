@@ -22,7 +22,7 @@ import {
   timestamp,
 } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
-import { accountWarnings, type Membership, userRecord } from '../../lib/records.ts'
+import { accountWarnings, type Membership, present, userRecord } from '../../lib/records.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -322,13 +322,7 @@ function inUse(cause?: unknown): ApiError {
 }
 
 export function presentOrganization(organization: OrganizationRow): z.output<typeof organizationDetail> {
-  return {
-    id: organization.id,
-    slug: organization.slug,
-    name: organization.name,
-    created_at: iso(organization.created_at),
-    updated_at: iso(organization.updated_at),
-  }
+  return present(organizationDetail, organization)
 }
 
 export interface Member {

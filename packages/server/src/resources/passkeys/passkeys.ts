@@ -6,7 +6,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor, PersonCaller } from '../../lib/caller.ts'
 import { id, page, pageQuery, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
-import { iso, isoOrNull } from '../../lib/timestamps.ts'
+import { present } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import { type NewPasskey, relyingPartyOf } from '../../lib/web-authn.ts'
 import { withPage } from '../../models/list-query.ts'
@@ -151,13 +151,6 @@ export async function countPasskeysElsewhere(deps: Deps): Promise<number> {
 }
 
 /** A passkey as an admin sees it. Its key and its credential id are never shown. */
-export function presentPasskey({
-  id,
-  name,
-  rp_id,
-  backed_up,
-  created_at,
-  last_used_at,
-}: Passkey): z.output<typeof passkeyRecord> {
-  return { id, name, rp_id, backed_up: backed_up === 1, created_at: iso(created_at), last_used_at: isoOrNull(last_used_at) }
+export function presentPasskey(passkey: Passkey): z.output<typeof passkeyRecord> {
+  return present(passkeyRecord, { ...passkey, backed_up: passkey.backed_up === 1 })
 }

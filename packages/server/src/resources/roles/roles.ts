@@ -10,9 +10,8 @@ import type { Actor } from '../../lib/caller.ts'
 import { beyondRole } from '../../lib/configurable.ts'
 import { clearable, name, page, pageByNameQuery, roleCode, text, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
-import { accountWarnings, tokenSizeWarnings } from '../../lib/records.ts'
+import { accountWarnings, present, tokenSizeWarnings } from '../../lib/records.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
-import { iso } from '../../lib/timestamps.ts'
 import { isUniqueViolation } from '../../lib/violations.ts'
 import { App } from '../../models/app.ts'
 import { withPageByName } from '../../models/list-query.ts'
@@ -410,19 +409,15 @@ function assertAssignable(scope: Role['scope'], assignableBy: Role['assignable_b
 
 /** A role as every answer and audit event shows one. */
 export function presentRole(role: Role): z.output<typeof roleRecord> {
-  return { ...presentMembers(role), created_at: iso(role.created_at), updated_at: iso(role.updated_at) }
+  return present(roleRecord, role)
 }
 
 /** A global role as held by a user. */
 export function presentUserRole({ role, assignedAt }: { role: Role; assignedAt: number }): z.output<typeof userRoleRecord> {
-  return { ...presentMembers(role), assigned_at: iso(assignedAt) }
+  return present(userRoleRecord, { ...role, assigned_at: assignedAt })
 }
 
 /** A role in the answer to the admin who gave it to a user. */
 export function presentGivenRole(held: { role: Role; assignedAt: number }, user: AccountRecord): z.output<typeof givenUserRole> {
   return { ...presentUserRole(held), ...unprovenWarnings(user) }
-}
-
-function presentMembers({ code, name, scope, description, built_in, assignable_by }: Role) {
-  return { code, name, scope, description, built_in, assignable_by }
 }

@@ -7,6 +7,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError, refuseChanged } from '../../errors.ts'
 import { reservedProviderCodes } from '../../lib/auth-methods.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { definedIn } from '../../lib/collections.ts'
 import {
   appCodeOrAll,
   authMethodCode,
@@ -22,8 +23,8 @@ import {
   webUrl,
 } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
+import { present } from '../../lib/records.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
-import { iso } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import { isUniqueViolation } from '../../lib/violations.ts'
 import type { App } from '../../models/app.ts'
@@ -73,15 +74,11 @@ export const createProviderBody = z
   .meta({ id: 'CreateSsoProvider' })
 type CreateProviderInput = z.output<typeof createProviderBody>
 
-export const updateProviderBody = z
-  .strictObject({
+export const updateProviderBody = createProviderBody
+  .omit({ code: true })
+  .partial()
+  .extend({
     issuer: issuer.optional().meta({ description: 'Only accepted while no user is linked' }),
-    client_id: text.min(1).optional(),
-    client_secret: secret.optional(),
-    scopes: scopes.optional(),
-    app_codes: appCodes.optional(),
-    trusted_email_domains: trustedEmailDomains.optional(),
-    trusted_for_two_factor: trustedForTwoFactor,
     enabled: z.boolean().optional(),
   })
   .meta({ id: 'UpdateSsoProvider' })
@@ -253,32 +250,17 @@ async function isLinked(deps: Deps, { id }: SsoProvider): Promise<boolean> {
   return (await UserIdentity.list(deps.db, { provider_id: id }).select('id').limit(1)).length > 0
 }
 
-type ProviderSettings = Pick<
-  SsoProvider,
-  | 'issuer'
-  | 'client_id'
-  | 'client_secret_box'
-  | 'scopes'
-  | 'app_codes'
-  | 'trusted_email_domains'
-  | 'trusted_for_two_factor'
-  | 'enabled'
->
-
 /** The columns that an input sets in a provider. Throws `validation_failed` for an issuer without https in production. */
-function resolveProviderChanges(deps: Deps, id: string, input: Omit<UpdateProviderInput, 'code'>): Partial<ProviderSettings> {
-  const { issuer, client_id, client_secret, scopes, app_codes, trusted_email_domains, trusted_for_two_factor, enabled } = input
-  if (issuer !== undefined && deps.config.production && !/^https:/i.test(issuer))
+function resolveProviderChanges(deps: Deps, id: string, input: UpdateProviderInput) {
+  const { client_secret: secret, scopes, app_codes, trusted_email_domains, ...others } = definedIn(input)
+  if (others.issuer !== undefined && deps.config.production && !/^https:/i.test(others.issuer))
     throw fieldError('issuer', 'invalid_value', 'must be https in production')
   return {
-    ...(issuer === undefined ? {} : { issuer }),
-    ...(client_id === undefined ? {} : { client_id }),
-    ...(client_secret === undefined ? {} : { client_secret_box: deps.secretBox.seal(client_secret, clientSecretContext(id)) }),
-    ...(scopes === undefined ? {} : { scopes: [...new Set(['openid', ...scopes])] }),
-    ...(app_codes === undefined ? {} : { app_codes: [...new Set(app_codes)] }),
-    ...(trusted_email_domains === undefined ? {} : { trusted_email_domains: [...new Set(trusted_email_domains)] }),
-    ...(trusted_for_two_factor === undefined ? {} : { trusted_for_two_factor }),
-    ...(enabled === undefined ? {} : { enabled }),
+    ...others,
+    ...(secret && { client_secret_box: deps.secretBox.seal(secret, clientSecretContext(id)) }),
+    ...(scopes && { scopes: [...new Set(['openid', ...scopes])] }),
+    ...(app_codes && { app_codes: [...new Set(app_codes)] }),
+    ...(trusted_email_domains && { trusted_email_domains: [...new Set(trusted_email_domains)] }),
   }
 }
 
@@ -315,19 +297,6 @@ export function callbackUrlOf(publicUrl: string, code: string): string {
 
 /** A provider as every answer and audit event shows one: its secret is never read back. */
 export function presentProvider(provider: SsoProvider, publicUrl: string): z.output<typeof providerRecord> {
-  return {
-    id: provider.id,
-    code: provider.code,
-    issuer: provider.issuer,
-    client_id: provider.client_id,
-    has_client_secret: true,
-    scopes: provider.scopes,
-    app_codes: provider.app_codes,
-    trusted_email_domains: provider.trusted_email_domains,
-    trusted_for_two_factor: provider.trusted_for_two_factor,
-    enabled: provider.enabled,
-    callback_url: callbackUrlOf(publicUrl, provider.code),
-    created_at: iso(provider.created_at),
-    updated_at: iso(provider.updated_at),
-  }
+  const callback_url = callbackUrlOf(publicUrl, provider.code)
+  return present(providerRecord, { ...provider, has_client_secret: true, callback_url })
 }

@@ -5,12 +5,12 @@ import { id, moment, timestamp } from '../../lib/fields.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { AuditEvent, type LoginTally } from '../../models/audit-event.ts'
 import { Lockout } from '../../models/lockout.ts'
-import { type GivenUp, OutboxMessage } from '../../models/outbox-message.ts'
+import { OutboxMessage } from '../../models/outbox-message.ts'
 import { User } from '../../models/user.ts'
 import { readCatalog } from '../catalog/catalog.ts'
-import { behindIn, type ConsumersBehind, listConsumerSecrets } from '../consumers/consumers.ts'
-import { describeLockouts, type LockoutView, presentLockout } from '../lockouts/lockouts.ts'
-import { type Backlog, measureBacklog } from '../outbox/outbox.ts'
+import { behindIn, listConsumerSecrets } from '../consumers/consumers.ts'
+import { describeLockouts, presentLockout } from '../lockouts/lockouts.ts'
+import { measureBacklog } from '../outbox/outbox.ts'
 
 export const statsQuery = z.strictObject({
   since: moment.optional().meta({
@@ -109,22 +109,8 @@ const mostListed = 20
 /** Given-up deliveries are counted up to this number. */
 const mostGivenUp = 1_000
 
-export interface Stats {
-  at: number
-  /** `since` is the start that was requested for logins. From `countedSince` on, all logins are counted. */
-  since: number
-  countedSince: number
-  stepMs: number
-  tallies: LoginTally[]
-  users: ReadonlyMap<string, Pick<User, 'email' | 'namespace'>>
-  locked: { count: number; items: LockoutView[] }
-  outbox: Backlog[]
-  givenUp: GivenUp[]
-  consumers: { apps: number; behind: ConsumersBehind[] }
-}
-
 /** How the service is doing. Reads a bounded number of rows from indexes, however large the tables are. */
-export async function collectStats(deps: Deps, asked: number | undefined): Promise<Stats> {
+export async function collectStats(deps: Deps, asked: number | undefined) {
   const now = deps.clock()
   const since = asked ?? now - hourMs
   if (since >= now) throw fieldError('since', 'invalid_value', 'must be in the past')
@@ -136,6 +122,7 @@ export async function collectStats(deps: Deps, asked: number | undefined): Promi
   return {
     at: now,
     since,
+    /** From then on, all logins are counted. */
     countedSince,
     stepMs,
     tallies,
@@ -147,7 +134,7 @@ export async function collectStats(deps: Deps, asked: number | undefined): Promi
   }
 }
 
-async function consumersBehind(deps: Deps): Promise<Stats['consumers']> {
+async function consumersBehind(deps: Deps) {
   const { seen } = await listConsumerSecrets(deps)
   const keyrings = await (await readCatalog(deps)).getKeyrings()
   const appCodes = [...new Set(seen.map(({ appCode }) => appCode))]
@@ -158,27 +145,12 @@ async function consumersBehind(deps: Deps): Promise<Stats['consumers']> {
   return { apps: appCodes.length, behind }
 }
 
+type Stats = Awaited<ReturnType<typeof collectStats>>
 type StatsRecord = z.output<typeof statsRecord>
-
-interface Collected {
-  at: number
-  since: number
-  countedSince: number
-  stepMs: number
-  tallies: readonly LoginTally[]
-  users: ReadonlyMap<string, { email: string; namespace: string }>
-  locked: { count: number; items: readonly LockoutView[] }
-  outbox: readonly Backlog[]
-  givenUp: readonly { app_code: string; webhook: string; count: number; last_at: number }[]
-  consumers: {
-    apps: number
-    behind: readonly { appCode: string; currentSeenAt: number | null; behindSeenAt: number }[]
-  }
-}
 
 const mostApps = 200
 
-export function presentStats(stats: Collected): StatsRecord {
+export function presentStats(stats: Stats): StatsRecord {
   const { at, since, countedSince, tallies, users, locked, outbox, givenUp, consumers } = stats
   const of = (part: LoginTally['part']) => tallies.filter((tally) => tally.part === part)
   return {
@@ -191,11 +163,9 @@ export function presentStats(stats: Collected): StatsRecord {
         .sort((a, b) => b.count - a.count || (a.outcome < b.outcome ? -1 : 1)),
       steps: presentSteps(stats),
     },
-    failing_addresses: of('address').map(({ name, count, last_at }) => ({
-      ip: name ?? '',
-      failures: count,
-      last_failed_at: iso(last_at),
-    })),
+    failing_addresses: of('address').map(({ name, count, last_at }) => {
+      return { ip: name ?? '', failures: count, last_failed_at: iso(last_at) }
+    }),
     failing_emails: of('email').map(({ name, user_id, count, last_at }) => {
       const user = user_id === null ? undefined : users.get(user_id)
       return {
@@ -232,7 +202,7 @@ export function presentStats(stats: Collected): StatsRecord {
 }
 
 /** The parts of the time that were counted, oldest first, including those without a login. */
-function presentSteps({ at, countedSince, stepMs, tallies }: Collected): StatsRecord['logins']['steps'] {
+function presentSteps({ at, countedSince, stepMs, tallies }: Stats): StatsRecord['logins']['steps'] {
   const count = Math.floor((at - countedSince) / stepMs) + 1
   const steps = Array.from({ length: count }, (_, step) => ({ at: iso(countedSince + step * stepMs), succeeded: 0, failed: 0 }))
   for (const { part, name, count: logins } of tallies) {

@@ -8,7 +8,7 @@ import { id, MAX_TRUST_DAYS, page, pageQuery, timestamp } from '../../lib/fields
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import type { ShownFactor } from '../../lib/proof.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
-import { iso } from '../../lib/timestamps.ts'
+import { present } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { withPage } from '../../models/list-query.ts'
@@ -90,14 +90,8 @@ export async function listTrustedBrowsers(
   return { items: items.map(presentTrustedBrowser), nextCursor }
 }
 
-function presentTrustedBrowser({
-  id,
-  ip,
-  user_agent,
-  proven_at,
-  expires_at,
-}: TrustedBrowser): z.output<typeof trustedBrowserRecord> {
-  return { id, ip, user_agent, proven_at: iso(proven_at), expires_at: iso(expires_at) }
+function presentTrustedBrowser(browser: TrustedBrowser): z.output<typeof trustedBrowserRecord> {
+  return present(trustedBrowserRecord, browser)
 }
 
 /** Asks for the second factor in a browser again. Sessions go on. Throws `not_found`. */

@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import type { Claimable } from '../../lib/account-record.ts'
-import type { userRecord } from '../../lib/records.ts'
-import { iso } from '../../lib/timestamps.ts'
+import { present, userRecord } from '../../lib/records.ts'
 import { wordsIn } from '../../lib/words.ts'
 import type { ShownUserRow, User, UserRow } from '../../models/user.ts'
 
@@ -16,17 +15,12 @@ export type ClaimableAccount = Claimable<PooledUser>
 
 /** A user as answers show it. */
 export function presentUser(user: ShownUser): z.output<typeof userRecord> {
-  return {
-    id: user.id,
-    email: user.email,
-    email_verified: user.email_verified_at !== null,
-    first_name: user.first_name,
-    last_name: user.last_name,
-    namespace: user.namespace,
-    namespaces: [user.namespace, ...[...user.tags].sort()],
-    status: user.status,
-    created_at: iso(user.created_at),
-  }
+  const { namespace, tags, email_verified_at } = user
+  return present(userRecord, {
+    ...user,
+    email_verified: email_verified_at !== null,
+    namespaces: [namespace, ...[...tags].sort()],
+  })
 }
 
 /** A user read with its `tags` relation, in the form that the rest of the code passes around. */

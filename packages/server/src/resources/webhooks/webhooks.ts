@@ -6,8 +6,8 @@ import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { appRef, id, moment, name, page, pageQuery, timestamp } from '../../lib/fields.ts'
 import { type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
-import type { Membership, userRecord } from '../../lib/records.ts'
-import { iso, isoOrNull } from '../../lib/timestamps.ts'
+import { type Membership, present, type userRecord } from '../../lib/records.ts'
+import { iso } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import { App, type StoredWebhook } from '../../models/app.ts'
 import { type DeliveryRow, OutboxMessage, type OutboxRow, type RedeliverySelection } from '../../models/outbox-message.ts'
@@ -150,20 +150,14 @@ export async function listDeliveries(
 
 /** A delivery as admins see one: its result, without its payload. */
 export function presentDelivery(row: DeliveryRow): z.output<typeof deliveryRecord> {
-  return {
-    id: row.id,
+  return present(deliveryRecord, {
+    ...row,
     webhook: row.name,
     url: row.destination,
     event: 'user.registered',
     test: row.user_id === null,
-    status: row.status,
-    attempts: row.attempts,
-    last_status: row.last_status,
-    last_error: row.last_error,
-    created_at: iso(row.created_at),
-    next_attempt_at: row.status === 'pending' ? iso(row.next_attempt_at) : null,
-    finished_at: isoOrNull(row.finished_at),
-  }
+    next_attempt_at: row.status === 'pending' ? row.next_attempt_at : null,
+  })
 }
 
 export interface UserRegistered {
