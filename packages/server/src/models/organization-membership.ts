@@ -2,7 +2,6 @@ import type { Db, Tx } from '../db/handle.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { withPage } from './list-query.ts'
-import type { Organization } from './organization.ts'
 import { User } from './user.ts'
 
 /** A member with this role governs the organization. */
@@ -23,9 +22,6 @@ export interface MembershipColumns {
 }
 export const membershipColumns = `o.id as organization_id, o.slug as organization_slug, o.name as organization_name,
   (select string_agg(role_code, ' ') from membership_roles where membership_id = m.id) as organization_roles`
-
-/** An organization of a user, with one of the roles held there. */
-type MembershipOfUser = Pick<Organization, 'id' | 'slug' | 'name'> & { role_code: string | null }
 
 export class OrganizationMembership extends BaseModel {
   static override tableName = 'organization_memberships'
@@ -50,17 +46,6 @@ export class OrganizationMembership extends BaseModel {
   declare user: User
   /** Present in the result of `listMembers`. */
   declare roles: MembershipRole[]
-
-  /** The organizations of a user, or only one, sorted by slug: one row for each role held there, or one row without a role. */
-  static async listOfUser(db: Db, userId: string, organizationId?: string): Promise<MembershipOfUser[]> {
-    const key = organizationId === undefined ? {} : { 'm.organization_id': organizationId }
-    return db('organization_memberships as m')
-      .join('organizations as o', 'o.id', 'm.organization_id')
-      .leftJoin('membership_roles as r', 'r.membership_id', 'm.id')
-      .where({ 'm.user_id': userId, ...key })
-      .orderBy(['o.slug', 'r.role_code'])
-      .select('o.id', 'o.slug', 'o.name', 'r.role_code')
-  }
 
   /** False if the user is a member already. */
   static async add(

@@ -11,6 +11,7 @@ import { type AuditEventRow, assertStored, newEvent, newEventFor } from './audit
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
 import { pageOrder, whereFound } from './list-query.ts'
+import type { Organization } from './organization.ts'
 import { PoolSize } from './pool-size.ts'
 import { type FactorRow, factorColumns, hasFactorColumn } from './second-factor.ts'
 import { SharedEmail } from './shared-email.ts'
@@ -86,6 +87,15 @@ const rolesAndGrantByUser = new Statement<RolesAndGrantRow & { has_factor: numbe
   select ${rolesAndGrantColumns}, ${hasFactorColumn}, g.min_token_version as app_floor
   from users u left join user_apps g on g.user_id = u.id and g.app_id = :appId
   where u.id = :userId`)
+
+const membershipsWhere = (condition: string) =>
+  new Statement<Pick<Organization, 'id' | 'slug' | 'name'> & { role_code: string | null }>(`
+    select o.id, o.slug, o.name, r.role_code from organization_memberships m
+    join organizations o on o.id = m.organization_id
+    left join membership_roles r on r.membership_id = m.id
+    where ${condition} order by o.slug, r.role_code`)
+const memberships = membershipsWhere('m.user_id = :userId')
+const membershipIn = membershipsWhere('m.user_id = :userId and o.id = :organizationId')
 
 /** What the exchange of a code reads of its user. */
 interface EntrantRow extends UserRow, RolesAndGrantRow {
@@ -279,6 +289,11 @@ export class User extends BaseModel {
   /** What the gate needs to know about a user, with or without an app. */
   static async findRolesAndGrant(db: Db, userId: string, appId: string | null) {
     return rolesAndGrantByUser.first(db, { appId, userId })
+  }
+
+  /** The organizations of a user, or only one, sorted by slug: one row for each role held there, or one row without a role. */
+  static async listMemberships(db: Db, userId: string, organizationId?: string) {
+    return organizationId === undefined ? memberships.all(db, { userId }) : membershipIn.all(db, { userId, organizationId })
   }
 
   /** A user who is not deleted, with what the gate of an app needs to know about them. */

@@ -7,7 +7,6 @@ import { firstInPools } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import { parseUserRef, type UserRef } from '../../lib/user-ref.ts'
 import { relyingPartyOf } from '../../lib/web-authn.ts'
-import { OrganizationMembership } from '../../models/organization-membership.ts'
 import { Passkey } from '../../models/passkey.ts'
 import type { FactorRow } from '../../models/second-factor.ts'
 import { User } from '../../models/user.ts'
@@ -89,7 +88,7 @@ function isNamed({ id, email, namespace, tags }: PooledUser, ref: UserRef): bool
 
 /** The organizations of a user with the roles held in each, by slug; `organizationId` narrows to one. */
 export async function listMemberships(deps: Deps, userId: string, organizationId?: string): Promise<Membership[]> {
-  const rows = await OrganizationMembership.listOfUser(deps.db, userId, organizationId)
+  const rows = await User.listMemberships(deps.db, userId, organizationId)
   const memberships = new Map<string, Membership>()
   for (const { role_code, ...organization } of rows) {
     const membership = memberships.get(organization.id) ?? { ...organization, role_codes: [] }
