@@ -48,8 +48,7 @@ export async function authenticateClient(
     if (app?.client === 'confidential') throw new ApiError('invalid_client', { detail: 'The app must send its client secret' })
     return { code, hasShownSecret: false }
   }
-  const found =
-    app && (await ClientSecret.find(deps.db, { app_id: app.id, hash: hashOpaqueToken(secret) }).select('id', 'last_used_at'))
+  const found = app && (await ClientSecret.findUse(deps.db, { app_id: app.id, hash: hashOpaqueToken(secret) }))
   if (!found) throw new ApiError('invalid_client', { detail: 'The client secret is wrong' })
   const now = deps.clock()
   const before = now - useResolutionMs
