@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type Auth, createAuth } from '../auth.ts'
 import type { Claims } from '../claims.ts'
+import type { AuthEvent } from '../config.ts'
 import type { PermissionManifest } from '../define-permissions.ts'
 import { configInvalid } from '../errors.ts'
 import { type BadToken, createBadTokens } from './bad-tokens.ts'
-import { startFakeService, type TestUserChange } from './fake-service.ts'
+import { type FakeService, startFakeService, type TestUserChange } from './fake-service.ts'
 import type { TestUser } from './fake-sign-in.ts'
 import { encode, headerFor, signParts } from './sign-token.ts'
 
@@ -101,125 +102,57 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
   if (process.env.NODE_ENV === 'production')
     throw configInvalid('createTestAuth signs tokens for tests, and refuses NODE_ENV=production')
   const { appCode = 'test-app', permissions } = options
-  const appId = randomUUID()
+  const app = { id: randomUUID(), code: appCode }
   const userId = randomUUID()
   const secret = randomBytes(32).toString('base64url')
   const serviceToken = `gsa_${randomBytes(32).toString('hex')}`
-  let advancedMs = 0
-  const startedMs = Date.now()
-  const now = () => startedMs + advancedMs
-
-  const versions = new Map<string, number>()
-  const versionOf = (user: string) => versions.get(user) ?? 0
-  const claimsOf = (overrides: object): Claims => {
-    const iat = Math.floor(now() / 1000)
-    const { uid = userId } = overrides as TokenOverrides
-    const app = { app_id: appId, app_code: appCode }
-    const user = {
-      uid,
-      email: 'test.user@example.com',
-      first_name: 'Test',
-      last_name: 'User',
-      tv: versionOf(uid),
-      sid: randomUUID(),
-    }
-    // A machine token holds no proof of a user.
-    const proof = (overrides as TokenOverrides).kind === 'service' ? {} : { auth_time: iat, amr: ['pwd'] }
-    const standard = { iss: 'gatehouse', aud: appCode, exp: iat + TOKEN_LIFE_SEC, nbf: iat, iat, jti: randomUUID() }
-    return { ...app, ...user, ...proof, ...standard, roles: ['base_user'], permissions: [], ...overrides }
-  }
-  const token = (overrides: TokenOverrides<Name> = {}) =>
-    signParts(encode(headerFor(secret)), encode(claimsOf(overrides)), secret)
+  const clock = createClock()
+  const { now } = clock
+  const tokens = new TestTokens<Name>({ app, userId, secret, now })
+  const token = (overrides: TokenOverrides<Name> = {}) => tokens.make(overrides)
 
   const introspect = async (presented: string) => {
     const result = await auth.safeVerify(presented)
     return result.ok ? { active: true, ...result.principal.claims } : { active: false }
   }
-  let isStreaming = false
-  // The clock of an app in another process runs, so this one runs too. They differ only by what the test has advanced.
-  const serviceNow = () => Date.now() + advancedMs
-  const app = { id: appId, code: appCode }
-  const signIn = { now, token: (claims: Partial<Claims>) => token(claims as TokenOverrides<Name>), versionOf }
-  const service = startFakeService({ secret, serviceToken, app, now: serviceNow, introspect, signIn })
-  const user = service.signIn.add({ id: userId, email: 'test.user@example.com' })
+  const signIn = {
+    now,
+    token: (claims: Partial<Claims>) => token(claims as TokenOverrides<Name>),
+    versionOf: (user: string) => tokens.versionOf(user),
+  }
+  const service = startFakeService({ secret, serviceToken, app, now: clock.running, introspect, signIn })
+  const user = service.signIn.add({ id: userId, email: testEmail })
   service.signIn.atPage = user
+  const revocations = new Revocations(app.id, tokens, service)
+  const env: TestEnvironment = {
+    SERVICE_AUTH_URL: service.url,
+    SERVICE_APP_CODE: appCode,
+    SERVICE_APP_ID: app.id,
+    SERVICE_ACCOUNT_TOKEN: serviceToken,
+    JWT_ACCESS_SECRET: secret,
+    JWT_ACCESS_SECRET_PREVIOUS: '',
+    JWT_ISSUER: issuer,
+  }
   const auth = createAuth<Name>({
-    authUrl: service.url,
-    appCode,
-    appId,
-    secret,
-    issuer: 'gatehouse',
-    serviceToken,
+    ...{ authUrl: service.url, appCode, appId: app.id, secret, issuer, serviceToken, now },
     ...(permissions && { permissions }),
     revocation: { mode: 'feed' },
     // Tests refuse tokens on purpose.
     logger: false,
     check: 'off',
-    now,
-    onEvent(event) {
-      if (event.type === 'revocation.connected') isStreaming = event.transport === 'stream'
-      if (event.type === 'revocation.disconnected') isStreaming = false
-    },
+    onEvent: (event) => revocations.note(event),
   })
 
-  let isDown = false
-  /** The users whose revocation `auth` has not received yet, with their last revoked version. */
-  const unlearned = new Map<string, number>()
-  const learn = () =>
-    until('received what the service sent', async () => {
-      if (!isStreaming) return false
-      for (const [uid, tv] of unlearned) {
-        const result = await auth.safeVerify(token({ uid, tv }))
-        if (result.ok) return false
-        unlearned.delete(uid)
-      }
-      return true
-    })
-
   return {
-    auth,
-    env: {
-      SERVICE_AUTH_URL: service.url,
-      SERVICE_APP_CODE: appCode,
-      SERVICE_APP_ID: appId,
-      SERVICE_ACCOUNT_TOKEN: serviceToken,
-      JWT_ACCESS_SECRET: secret,
-      JWT_ACCESS_SECRET_PREVIOUS: '',
-      JWT_ISSUER: 'gatehouse',
-    },
-    userId,
-    user,
+    ...{ auth, env, userId, user, token, now, advance: clock.advance },
     addUser: (given = {}) => service.signIn.add(given),
-    token,
     bearer: (...names) => ({ authorization: `Bearer ${token({ permissions: names })}` }),
     // Valid for years, so that a test that moves its clock finds them wrong in the same way.
     badTokens: () => createBadTokens(token({ exp: Math.floor(now() / 1000) + 10 * YEAR_SEC }), secret),
-    now,
-    advance(seconds) {
-      advancedMs += seconds * 1000
-    },
-    async revoke(user, revokedAppId) {
-      // A consumer receives the events for its own app and those for all apps.
-      const isOurs = revokedAppId === undefined || revokedAppId === appId
-      if (isOurs) unlearned.set(user, versionOf(user))
-      versions.set(user, versionOf(user) + 1)
-      const event = { user_id: user, app_id: revokedAppId ?? null, session_id: null, min_tv: versionOf(user) }
-      if (isOurs) service.revoke({ ...event, at: new Date(now()).toISOString() })
-      if (!isDown) await learn()
-    },
+    revoke: (revokedUser, appId) => revocations.revoke(auth, revokedUser, appId, now()),
     service: {
-      async down() {
-        // A stream that is cut before it begins does not count as lost.
-        if (!isDown) await learn()
-        isDown = true
-        service.down()
-        await until('lost its connection', () => !auth.health().revocation.connected)
-      },
-      async up() {
-        isDown = false
-        service.up()
-        await learn()
-      },
+      down: () => revocations.cutOff(auth),
+      up: () => revocations.goOn(auth),
       changeUser: service.change,
       signInAs(user) {
         service.signIn.atPage = user
@@ -229,6 +162,129 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
       await auth.close()
       service.close()
     },
+  }
+}
+
+const issuer = 'gatehouse'
+const testEmail = 'test.user@example.com'
+
+/** `now` stands until it is advanced. */
+function createClock() {
+  let advancedMs = 0
+  const startedMs = Date.now()
+  return {
+    now: () => startedMs + advancedMs,
+    /** The clock of an app in another process runs, so that of the service runs too. They differ only by what the test has advanced. */
+    running: () => Date.now() + advancedMs,
+    advance(seconds: number) {
+      advancedMs += seconds * 1000
+    },
+  }
+}
+
+interface TokenSource {
+  readonly app: { readonly id: string; readonly code: string }
+  /** The user of tokens that name none. */
+  readonly userId: string
+  readonly secret: string
+  readonly now: () => number
+}
+
+/** Makes tokens, and knows the token versions of their users. */
+class TestTokens<Name extends string> {
+  readonly #source: TokenSource
+  readonly #versions = new Map<string, number>()
+
+  constructor(source: TokenSource) {
+    this.#source = source
+  }
+
+  versionOf(user: string): number {
+    return this.#versions.get(user) ?? 0
+  }
+
+  /** Returns the last version that is dead from now on. */
+  raiseVersion(user: string): number {
+    const before = this.versionOf(user)
+    this.#versions.set(user, before + 1)
+    return before
+  }
+
+  make(overrides: TokenOverrides<Name>): string {
+    const { secret } = this.#source
+    return signParts(encode(headerFor(secret)), encode(this.#claimsOf(overrides)), secret)
+  }
+
+  #claimsOf(overrides: object): Claims {
+    const { app, userId, now } = this.#source
+    const iat = Math.floor(now() / 1000)
+    const { uid = userId, kind } = overrides as TokenOverrides
+    const user = { uid, email: testEmail, first_name: 'Test', last_name: 'User', tv: this.versionOf(uid), sid: randomUUID() }
+    // A machine token holds no proof of a user.
+    const proof = kind === 'service' ? {} : { auth_time: iat, amr: ['pwd'] }
+    const standard = { iss: issuer, aud: app.code, exp: iat + TOKEN_LIFE_SEC, nbf: iat, iat, jti: randomUUID() }
+    const rights = { roles: ['base_user'], permissions: [] }
+    return { app_id: app.id, app_code: app.code, ...user, ...proof, ...standard, ...rights, ...overrides }
+  }
+}
+
+/** Revokes tokens, and waits until `auth` knows it. */
+class Revocations {
+  readonly #appId: string
+  readonly #tokens: TestTokens<string>
+  readonly #service: FakeService
+  /** The users whose revocation `auth` has not received yet, with their last revoked version. */
+  readonly #unlearned = new Map<string, number>()
+  #isStreaming = false
+  #isDown = false
+
+  constructor(appId: string, tokens: TestTokens<string>, service: FakeService) {
+    this.#appId = appId
+    this.#tokens = tokens
+    this.#service = service
+  }
+
+  /** Takes the events of `auth`. */
+  note(event: AuthEvent): void {
+    if (event.type === 'revocation.connected') this.#isStreaming = event.transport === 'stream'
+    if (event.type === 'revocation.disconnected') this.#isStreaming = false
+  }
+
+  async revoke(auth: Auth, user: string, appId: string | undefined, nowMs: number): Promise<void> {
+    const revoked = this.#tokens.raiseVersion(user)
+    // A consumer receives the events for its own app and those for all apps.
+    if (appId === undefined || appId === this.#appId) {
+      this.#unlearned.set(user, revoked)
+      const at = new Date(nowMs).toISOString()
+      this.#service.revoke({ user_id: user, app_id: appId ?? null, session_id: null, min_tv: revoked + 1, at })
+    }
+    if (!this.#isDown) await this.#learn(auth)
+  }
+
+  async cutOff(auth: Auth): Promise<void> {
+    // A stream that is cut before it begins does not count as lost.
+    if (!this.#isDown) await this.#learn(auth)
+    this.#isDown = true
+    this.#service.down()
+    await until('lost its connection', () => !auth.health().revocation.connected)
+  }
+
+  async goOn(auth: Auth): Promise<void> {
+    this.#isDown = false
+    this.#service.up()
+    await this.#learn(auth)
+  }
+
+  #learn(auth: Auth): Promise<void> {
+    return until('received what the service sent', async () => {
+      if (!this.#isStreaming) return false
+      for (const [uid, tv] of this.#unlearned) {
+        const result = await auth.safeVerify(this.#tokens.make({ uid, tv }))
+        if (result.ok) return false
+        this.#unlearned.delete(uid)
+      }
+      return true
+    })
   }
 }
 

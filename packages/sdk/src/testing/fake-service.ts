@@ -54,70 +54,18 @@ interface DeclaredPermission {
  * Starts the part of the service that an app calls, on loopback: for its backend the settings, revocations, permission registration,
  * introspection and health, for its users sign-in.
  */
-export function startFakeService({ secret, serviceToken, app, now, introspect, signIn: made }: FakeServiceOptions): FakeService {
-  const serviceId = randomUUID()
-  const events: (Revocation & { readonly cursor: number })[] = []
-  const streams = new Set<ServerResponse>()
-  const declared = new Map<string, Map<string, string>>()
+export function startFakeService(options: FakeServiceOptions): FakeService {
+  const { secret, serviceToken, app, now } = options
+  const revocations = new RevocationList()
+  const changes = new ChangeList(app.id, now)
+  const answers = answersOf(options, revocations, changes)
   /** The waiting requests while the service is down. */
   let held: Set<() => void> | undefined
 
-  const since = (cursor: unknown) => events.filter((event) => event.cursor > Number(cursor ?? 0))
-  const frame = (event: Revocation) => `id: ${event.cursor}\ndata: ${JSON.stringify(event)}\n\n`
-
-  const changes: (TestUserChange & { readonly cursor: number })[] = []
-  let isReset = false
-
-  const answer: Record<string, (request: IncomingMessage, response: ServerResponse, url: URL) => unknown> = {
-    'GET /health': (_, response) => send(response, 200, { status: 'ok', version: 'test' }),
-
-    'GET /consumer'(_, response) {
-      const kids = [headerFor(secret).kid]
-      const known = { ...app, status: 'active', permission_scope: 'roles', signing: 'shared' }
-      send(response, 200, { service_id: serviceId, app: known, kids, time: new Date(now()).toISOString() })
-    },
-
-    'GET /revocations'(_, response, { searchParams }) {
-      const page = { items: since(searchParams.get('since')), cursor: events.length, has_more: false, reset: false }
-      send(response, 200, page)
-    },
-
-    'GET /revocations/stream'(request, response) {
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
-      response.write(`: open\n\n${since(request.headers['last-event-id']).map(frame).join('')}`)
-      streams.add(response)
-      response.on('close', () => streams.delete(response))
-    },
-
-    'GET /consumer/changes'(_, response, { searchParams }) {
-      const items = changes.filter(({ cursor }) => cursor > Number(searchParams.get('since') ?? 0))
-      const page = { items, cursor: changes.length, app_id: app.id, has_more: false, reset: isReset }
-      isReset = false
-      send(response, 200, page)
-    },
-
-    async 'POST /admin/permissions/register'(request, response) {
-      const { service, permissions }: Declaration = JSON.parse(await readText(request))
-      send(response, 200, registerPermissions(declared, service, permissions))
-    },
-
-    async 'POST /auth/introspect'(request, response) {
-      const text = await readText(request)
-      const form = { token: new URLSearchParams(text).get('token') }
-      const { token }: { token?: unknown } = text.startsWith('{') ? JSON.parse(text) : form
-      send(response, 200, await introspect(String(token)))
-    },
-  }
-
   const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const revoke = (revocation: Omit<Revocation, 'cursor'>) => {
-    const event = { ...revocation, cursor: events.length + 1 }
-    events.push(event)
-    for (const stream of streams) stream.write(frame(event))
-  }
   const onEnd: FakeSignInOptions['onEnd'] = ({ id, user }) =>
-    revoke({ user_id: user.id, app_id: app.id, session_id: id, min_tv: null, at: new Date(now()).toISOString() })
-  const signIn = new FakeSignIn({ ...made, app, url: address, onEnd })
+    revocations.add({ user_id: user.id, app_id: app.id, session_id: id, min_tv: null, at: new Date(now()).toISOString() })
+  const signIn = new FakeSignIn({ ...options.signIn, app, url: address, onEnd })
 
   const isCaller = (request: IncomingMessage) => {
     const bearer = /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
@@ -128,11 +76,11 @@ export function startFakeService({ secret, serviceToken, app, now, introspect, s
     const url = new URL(request.url ?? '/', 'http://localhost')
     const path = url.pathname.replace(/^\/api\/v1/, '')
     if (await signIn.answer(request, response, path, url)) return
-    const route = answer[`${request.method} ${path}`]
-    if (route === undefined) return send(response, 404, { status: 404, code: 'not_found', title: 'Not found' })
+    const answer = answers[`${request.method} ${path}`]
+    if (answer === undefined) return send(response, 404, { status: 404, code: 'not_found', title: 'Not found' })
     if (path !== '/health' && !isCaller(request))
       return send(response, 401, { status: 401, code: 'token_invalid', title: COMMON_REFUSALS.token_invalid.title })
-    await route(request, response, url)
+    await answer(request, response, url)
   }
 
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
@@ -152,18 +100,13 @@ export function startFakeService({ secret, serviceToken, app, now, introspect, s
     if (/^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '')) socket.unref()
     else socket.destroy()
   })
-  const heartbeat = setInterval(() => {
-    for (const stream of streams) stream.write(':\n\n')
-  }, HEARTBEAT_MS).unref()
+  const heartbeat = setInterval(() => revocations.beat(), HEARTBEAT_MS).unref()
 
   return {
     url: address(),
     signIn,
-    revoke,
-    change(given) {
-      if (given.type === 'reset') isReset = true
-      else changes.push({ ...nobodyAt(now()), ...given, cursor: changes.length + 1 })
-    },
+    revoke: (event) => revocations.add(event),
+    change: (given) => changes.add(given),
     down() {
       held ??= new Set()
       server.closeAllConnections()
@@ -178,6 +121,105 @@ export function startFakeService({ secret, serviceToken, app, now, introspect, s
       server.close()
       server.closeAllConnections()
     },
+  }
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse, url: URL) => unknown
+
+/** What the service answers its apps, by method and path. */
+function answersOf(
+  { secret, app, now, introspect }: FakeServiceOptions,
+  revocations: RevocationList,
+  changes: ChangeList,
+): Record<string, Answer> {
+  const serviceId = randomUUID()
+  const declared = new Map<string, Map<string, string>>()
+  return {
+    'GET /health': (_, response) => send(response, 200, { status: 'ok', version: 'test' }),
+
+    'GET /consumer'(_, response) {
+      const kids = [headerFor(secret).kid]
+      const known = { ...app, status: 'active', permission_scope: 'roles', signing: 'shared' }
+      send(response, 200, { service_id: serviceId, app: known, kids, time: new Date(now()).toISOString() })
+    },
+
+    'GET /revocations': (_, response, { searchParams }) => send(response, 200, revocations.pageSince(searchParams.get('since'))),
+
+    'GET /revocations/stream': (request, response) => revocations.stream(response, request.headers['last-event-id']),
+
+    'GET /consumer/changes': (_, response, { searchParams }) => send(response, 200, changes.pageSince(searchParams.get('since'))),
+
+    async 'POST /admin/permissions/register'(request, response) {
+      const { service, permissions }: Declaration = JSON.parse(await readText(request))
+      send(response, 200, registerPermissions(declared, service, permissions))
+    },
+
+    async 'POST /auth/introspect'(request, response) {
+      const text = await readText(request)
+      const form = { token: new URLSearchParams(text).get('token') }
+      const { token }: { token?: unknown } = text.startsWith('{') ? JSON.parse(text) : form
+      send(response, 200, await introspect(String(token)))
+    },
+  }
+}
+
+type Numbered<Row> = Row & { readonly cursor: number }
+
+function after<Row extends { readonly cursor: number }>(rows: readonly Row[], cursor: unknown): Row[] {
+  return rows.filter((row) => row.cursor > Number(cursor ?? 0))
+}
+
+class RevocationList {
+  readonly #events: Numbered<Revocation>[] = []
+  readonly #streams = new Set<ServerResponse>()
+
+  add(revocation: Omit<Revocation, 'cursor'>): void {
+    const event = { ...revocation, cursor: this.#events.length + 1 }
+    this.#events.push(event)
+    for (const stream of this.#streams) stream.write(frame(event))
+  }
+
+  pageSince(cursor: unknown): object {
+    return { items: after(this.#events, cursor), cursor: this.#events.length, has_more: false, reset: false }
+  }
+
+  stream(response: ServerResponse, cursor: unknown): void {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+    response.write(`: open\n\n${after(this.#events, cursor).map(frame).join('')}`)
+    this.#streams.add(response)
+    response.on('close', () => this.#streams.delete(response))
+  }
+
+  beat(): void {
+    for (const stream of this.#streams) stream.write(':\n\n')
+  }
+}
+
+function frame(event: Revocation): string {
+  return `id: ${event.cursor}\ndata: ${JSON.stringify(event)}\n\n`
+}
+
+class ChangeList {
+  readonly #appId: string
+  readonly #now: () => number
+  readonly #changes: Numbered<TestUserChange>[] = []
+  #isReset = false
+
+  constructor(appId: string, now: () => number) {
+    this.#appId = appId
+    this.#now = now
+  }
+
+  add(given: TestUserChange): void {
+    if (given.type === 'reset') this.#isReset = true
+    else this.#changes.push({ ...nobodyAt(this.#now()), ...given, cursor: this.#changes.length + 1 })
+  }
+
+  pageSince(cursor: unknown): object {
+    const items = after(this.#changes, cursor)
+    const page = { items, cursor: this.#changes.length, app_id: this.#appId, has_more: false, reset: this.#isReset }
+    this.#isReset = false
+    return page
   }
 }
 

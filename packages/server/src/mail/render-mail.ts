@@ -76,58 +76,7 @@ const darkStyle = `
 `
 
 function htmlOf(content: MailContent): string {
-  const {
-    language,
-    subject,
-    place,
-    logo,
-    accentColor,
-    hello,
-    before,
-    button,
-    code,
-    commands = [],
-    after,
-    other,
-    footer,
-  } = content
-  const accent = button?.isHarmful ? harmful : (accentColor ?? usualAccent)
-  const rows = [
-    logo &&
-      cell(
-        'card',
-        'padding:0 0 16px 0',
-        html`<table role="presentation" border="0" cellpadding="0" cellspacing="0"><tr><td bgcolor="#ffffff" style="padding:0;background-color:#ffffff"><img src="${`cid:${logoId}`}" alt="" width="${logo.width}" height="${logo.height}" style="display:block;border:0"></td></tr></table>`,
-      ),
-    place && cell('quiet', `padding:0 0 16px 0;color:${light.quiet};font-size:16px;line-height:24px;font-weight:bold`, place),
-    paragraph(hello),
-    ...before.map(paragraph),
-    button &&
-      cell(
-        'card',
-        'padding:8px 0 24px 0',
-        html`<table role="presentation" border="0" cellpadding="0" cellspacing="0"><tr><td align="center" bgcolor="${accent}" style="padding:12px 24px;background-color:${accent};${font};font-size:16px;line-height:24px"><a href="${button.link}" style="color:${textOn(accent)};font-weight:bold;text-decoration:none">${button.label}</a></td></tr></table>`,
-      ),
-    code && paragraph(code.label),
-    code &&
-      cell(
-        'box',
-        `padding:12px 16px;background-color:${light.box};color:${light.text};${mono};font-size:28px;line-height:36px;letter-spacing:4px;font-weight:bold`,
-        code.code,
-      ),
-    code && cell('card', 'padding:0 0 16px 0;font-size:1px;line-height:1px', ' '),
-    ...commands.map((command) =>
-      cell(
-        'box',
-        `padding:8px 12px;background-color:${light.box};color:${light.text};${mono};font-size:14px;line-height:20px;word-break:break-word`,
-        command,
-      ),
-    ),
-    commands.length > 0 && cell('card', 'padding:0 0 16px 0;font-size:1px;line-height:1px', ' '),
-    ...after.map(paragraph),
-    button && small(html`${button.fallback}<br>${linkOf(button.link, button.link)}`),
-    other && small(html`${other.text}<br>${linkOf(other.link, other.label)}`),
-  ]
+  const { language, subject, footer } = content
   const { markup } = html`<!doctype html>
 <html lang="${language}">
 <head>
@@ -143,7 +92,7 @@ function htmlOf(content: MailContent): string {
 <table role="presentation" class="card" width="100%" border="0" cellpadding="0" cellspacing="0" bgcolor="${light.card}" style="width:100%;max-width:520px;background-color:${light.card}">
 <tr><td align="left" style="padding:28px 24px 12px 24px">
 <table role="presentation" width="100%" border="0" cellpadding="0" cellspacing="0">
-${rows}</table>
+${cardRows(content)}</table>
 </td></tr>
 </table>
 <table role="presentation" width="100%" border="0" cellpadding="0" cellspacing="0" style="width:100%;max-width:520px">
@@ -158,9 +107,54 @@ ${rows}</table>
   return markup.replace(/&#(\d+);/g, (escaped, point) => (Number(point) > 0x7f ? String.fromCodePoint(Number(point)) : escaped))
 }
 
+/** The rows below each other in the card. */
+function cardRows(content: MailContent): (Html | string | false | undefined)[] {
+  const { place, logo, accentColor, hello, before, button, code, commands = [], after, other } = content
+  const accent = button?.isHarmful ? harmful : (accentColor ?? usualAccent)
+  return [
+    logo && logoOf(logo),
+    place && cell('quiet', `padding:0 0 16px 0;color:${light.quiet};font-size:16px;line-height:24px;font-weight:bold`, place),
+    paragraph(hello),
+    ...before.map(paragraph),
+    button && buttonOf(button, accent),
+    ...(code ? [paragraph(code.label), box(codeStyle, code.code), gap] : []),
+    ...commands.map((command) => box(commandStyle, command)),
+    commands.length > 0 && gap,
+    ...after.map(paragraph),
+    button && small(html`${button.fallback}<br>${linkOf(button.link, button.link)}`),
+    other && small(html`${other.text}<br>${linkOf(other.link, other.label)}`),
+  ]
+}
+
+function logoOf({ width, height }: NonNullable<MailContent['logo']>): Html {
+  return cell(
+    'card',
+    'padding:0 0 16px 0',
+    html`<table role="presentation" border="0" cellpadding="0" cellspacing="0"><tr><td bgcolor="#ffffff" style="padding:0;background-color:#ffffff"><img src="${`cid:${logoId}`}" alt="" width="${width}" height="${height}" style="display:block;border:0"></td></tr></table>`,
+  )
+}
+
+function buttonOf({ link, label }: NonNullable<MailContent['button']>, accent: string): Html {
+  return cell(
+    'card',
+    'padding:8px 0 24px 0',
+    html`<table role="presentation" border="0" cellpadding="0" cellspacing="0"><tr><td align="center" bgcolor="${accent}" style="padding:12px 24px;background-color:${accent};${font};font-size:16px;line-height:24px"><a href="${link}" style="color:${textOn(accent)};font-weight:bold;text-decoration:none">${label}</a></td></tr></table>`,
+  )
+}
+
 function cell(kind: string, style: string, inner: Html | string): Html {
   return html`<tr><td class="${kind}" style="${style.includes('font-family') ? style : `${font};${style}`}">${inner}</td></tr>\n`
 }
+
+const codeStyle = { padding: '12px 16px', font: 'font-size:28px;line-height:36px;letter-spacing:4px;font-weight:bold' }
+const commandStyle = { padding: '8px 12px', font: 'font-size:14px;line-height:20px;word-break:break-word' }
+
+/** What people copy. */
+function box({ padding, font }: { padding: string; font: string }, text: string): Html {
+  return cell('box', `padding:${padding};background-color:${light.box};color:${light.text};${mono};${font}`, text)
+}
+
+const gap = cell('card', 'padding:0 0 16px 0;font-size:1px;line-height:1px', ' ')
 
 function paragraph(text: string): Html {
   return cell('text', `padding:0 0 16px 0;color:${light.text};font-size:16px;line-height:24px;word-break:break-word`, text)
