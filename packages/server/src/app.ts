@@ -7,7 +7,7 @@ import { accountRoutes } from './flows/account/routes.ts'
 import { emailRoutes } from './flows/email/routes.ts'
 import { introspectionRoutes } from './flows/introspection/routes.ts'
 import { machineTokenRoutes } from './flows/machine-tokens/routes.ts'
-import { accountPages } from './flows/mail-links/routes.ts'
+import { mailLinkRoutes } from './flows/mail-links/routes.ts'
 import { oauthRoutes } from './flows/oauth/routes.ts'
 import { passwordRoutes } from './flows/password/routes.ts'
 import { profileRoutes } from './flows/profile/routes.ts'
@@ -119,7 +119,7 @@ export function listRoutes(): Route[] {
 
 /** Routes at the root of the service, outside the API: pages, and what operators and developers read. */
 export function listRootRoutes(): Route[] {
-  return [metricsRoute, ...apiReferenceRoutes, ...logoRoutes, ...accountRoutes, ...accountPages, ...oauthRoutes]
+  return [metricsRoute, ...apiReferenceRoutes, ...logoRoutes, ...accountRoutes, ...mailLinkRoutes, ...oauthRoutes]
 }
 
 /** The OpenAPI document of the service. docs/reference/openapi.json is generated from it. */

@@ -1,5 +1,6 @@
 import { fieldError } from '../../errors.ts'
 import { sectionPath } from '../../lib/account-sections.ts'
+import { normalizeEmail } from '../../lib/email.ts'
 import { html } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password.ts'
 import { RecoveryCode } from '../../models/second-factor.ts'
@@ -17,7 +18,7 @@ import {
   renewRecoveryCodes,
   setUpTwoFactor,
 } from '../two-factor/two-factor.ts'
-import { emailOf, newPasswordOf } from './page.ts'
+import type { AccountForm } from './schema.ts'
 import { paragraph, type Section, sectionForm } from './section.ts'
 
 export const password: Section = {
@@ -142,4 +143,17 @@ export const twoFactor: Section = {
   },
   // Said at the field.
   faultOf: (_, { code }) => (code === 'invalid_two_factor_code' ? '' : undefined),
+}
+
+function emailOf({ email: typed }: AccountForm): string {
+  const email = normalizeEmail(typed)
+  if (email === undefined) throw fieldError('email', 'invalid_value', 'must be an e-mail address')
+  return email
+}
+
+/** The new password, which a page without a script asks for twice. */
+function newPasswordOf({ password, password_again: again }: AccountForm): string {
+  if (password === '') throw fieldError('password', 'required', 'is required')
+  if (again !== password) throw fieldError('password_again', 'invalid_value', 'does not match the first one')
+  return password
 }

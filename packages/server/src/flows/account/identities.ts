@@ -6,7 +6,6 @@ import type { Cookies } from '../../lib/cookies.ts'
 import { html } from '../../lib/html.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import { hashOpaqueToken, randomText } from '../../lib/random.ts'
-import { isUuid } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
@@ -21,14 +20,13 @@ import { takeByAddress } from '../../resources/rate-limits/rate-limits.ts'
 import { callerOfBrowser, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { listProvidersOf } from '../../resources/sso-providers/sso-providers.ts'
 import { type PooledUser, userOf } from '../../resources/users/present.ts'
-import { elsewhereView, refusalOf, startAgainView } from '../oauth/pages.ts'
+import { assertPagesOn, elsewhereView, type PageAnswer, refusalOf, startAgainView } from '../sign-in/page-answer.ts'
 import { beginAtProvider, getAnsweredInBrowser } from '../sign-in/provider-login.ts'
 import { openField, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
-import { completeLink } from '../sso/callback.ts'
-import { unlinkIdentity } from '../sso/unlink-identity.ts'
-import { assertPagesOn, type PageAnswer, pathWith } from './page.ts'
+import { completeLink, unlinkIdentity } from '../sso/identity-link.ts'
 import type { AccountForm, ConnectionQuery } from './schema.ts'
-import { type Acting, type PersonActor, paragraph, refuseChange, type Section, sectionForm } from './section.ts'
+import { type Acting, idIn, type PersonActor, paragraph, refuseChange, type Section, sectionForm } from './section.ts'
+import { pathWith } from './section-page.ts'
 
 /** Usually there is one for each provider. */
 const most = { limit: 50 }
@@ -66,10 +64,9 @@ ${paragraph(linked(dayOf(texts, created_at)))}${isFresh && form()}`
         return { refusal: { code: 'provider_temporarily_unavailable', faults: {} } }
       }
     },
-    async unlink(deps, { id }, _, actor) {
-      if (!isUuid(id)) throw new ApiError('not_found')
+    async unlink(deps, form, _, actor) {
       const unproven = { password: undefined, two_factor_code: undefined }
-      await unlinkIdentity(deps, { ...unproven, identityId: id }, actor.caller, actor)
+      await unlinkIdentity(deps, { ...unproven, identityId: idIn(form) }, actor.caller, actor)
       return { done: 'unlinked' }
     },
   },

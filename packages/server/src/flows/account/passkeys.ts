@@ -5,7 +5,6 @@ import { sectionPath } from '../../lib/account-sections.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
 import { type Html, html } from '../../lib/html.ts'
 import { randomText } from '../../lib/random.ts'
-import { isUuid } from '../../lib/uuid.ts'
 import { algorithms, PasskeyError, type RelyingParty, relyingPartyOf, verifyRegistration } from '../../lib/web-authn.ts'
 import type { PasskeyRow } from '../../models/passkey.ts'
 import { dayOf, field, shown, textOfFault } from '../../pages/fields.ts'
@@ -16,7 +15,7 @@ import { userOf } from '../../resources/users/present.ts'
 import { invalidPasskey, newChallenge, spendChallenge } from '../sign-in/passkey.ts'
 import { challengeLifeMs, openField, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
 import type { AccountForm } from './schema.ts'
-import { type Acting, type Person, type PersonActor, paragraph, type Section, sectionForm } from './section.ts'
+import { type Acting, idIn, type Person, type PersonActor, paragraph, type Section, sectionForm } from './section.ts'
 
 interface Passkeys {
   owned: readonly PasskeyRow[]
@@ -154,11 +153,6 @@ async function add(deps: Deps<Pool>, form: AccountForm, { browser }: Acting, act
     throw error instanceof PasskeyError ? invalidPasskey(error.fault) : error
   })
   await addPasskey(deps, actor.caller, { made, name, rpId: party.id, userHandle }, actor)
-}
-
-function idIn({ id }: AccountForm): string {
-  if (!isUuid(id)) throw new ApiError('not_found')
-  return id
 }
 
 function nameIn({ name }: AccountForm): string {

@@ -4,14 +4,20 @@ import { fieldError } from '../../errors.ts'
 import { accountPath, accountSections } from '../../lib/account-sections.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies } from '../../lib/cookies.ts'
+import { MAX_NAME } from '../../lib/fields.ts'
 import { html } from '../../lib/html.ts'
-import { languages } from '../../lib/locale.ts'
+import { canonicalLocale, languages } from '../../lib/locale.ts'
+import { App } from '../../models/app.ts'
+import { UserApp } from '../../models/user-app.ts'
 import { checkbox, field, nameOf, select, shown } from '../../pages/fields.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { callerOfBrowser, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { exportSelf } from '../../resources/user-exports/user-exports.ts'
-import { assertPagesOn } from '../oauth/authorize.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
 import { deleteSelf, updateOnPage } from '../profile/profile.ts'
-import { findAppToReturnTo, profileFields } from './page.ts'
+import { foreseeEntry } from '../sign-in/enter.ts'
+import { assertPagesOn } from '../sign-in/page-answer.ts'
+import type { AccountForm } from './schema.ts'
 import { paragraph, refuseChange, type Section, sectionForm } from './section.ts'
 
 /** The first page: what there is, and the way back to the app that led here. */
@@ -33,6 +39,32 @@ ${back && html`<p><a class="button" href="${query.returnTo}">${texts.goTo(shown(
 `,
     }
   },
+}
+
+/**
+ * The app that a person came from: one that they can enter, and that has exactly this redirect URL. It is the app of the page, one
+ * that the person was let into, or one that lets them in without a grant. Undefined for any other URL, so that nobody is led to the
+ * site of a stranger.
+ */
+async function findAppToReturnTo(
+  deps: Deps,
+  { user, app, returnTo }: { user: PooledUser; app: App | undefined; returnTo: string },
+  actor: Actor,
+): Promise<App | undefined> {
+  if (returnTo === '' || returnTo.includes('*')) return undefined
+  const catalog = await readCatalog(deps)
+  const granted = await UserApp.listStates(deps.db, user.id)
+  const open = await App.listOpen(deps.db)
+  const ids = new Set([...(app ? [app.id] : []), ...granted.map(({ app_id: id }) => id), ...open.map(({ id }) => id)])
+  for (const id of ids) {
+    const candidate = await catalog.findApp({ id })
+    if (!candidate?.allowed_redirect_urls.includes(returnTo)) continue
+    // What the person has still to show or to set up is no reason to keep them here: the app asks for it.
+    const shown = { method: 'password', second: 'shown' as const, shownAt: deps.clock() }
+    const { refusal } = await foreseeEntry(deps, { user, app: candidate, organizationId: undefined, shown }, actor)
+    if (refusal === undefined) return candidate
+  }
+  return undefined
 }
 
 const namesOfLanguages = {
@@ -81,6 +113,24 @@ export const profile: Section = {
       return { done: 'saved' }
     },
   },
+}
+
+/** The names and the locale of a form. What is empty is cleared. */
+function profileFields(form: AccountForm) {
+  return { first_name: nameIn(form, 'first_name'), last_name: nameIn(form, 'last_name'), locale: localeIn(form) }
+}
+
+function nameIn(form: AccountForm, field: 'first_name' | 'last_name'): string | null {
+  const name = form[field].trim()
+  if (name.length > MAX_NAME) throw fieldError(field, 'too_long', `must have at most ${MAX_NAME} characters`)
+  return name || null
+}
+
+function localeIn({ locale }: AccountForm): string | null {
+  if (locale.trim() === '') return null
+  const tag = canonicalLocale(locale)
+  if (tag === undefined) throw fieldError('locale', 'invalid_value', 'must be a language tag of BCP 47')
+  return tag
 }
 
 export const downloadPath = '/account/data.json'

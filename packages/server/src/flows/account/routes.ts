@@ -3,14 +3,16 @@ import { ok, route, section } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { sectionPath } from '../../lib/account-sections.ts'
 import { script, scriptPath } from '../../pages/passkeys.ts'
-import { apps, organizations, sessions } from './access.ts'
+import { assertPagesOn, type PageAnswer } from '../sign-in/page-answer.ts'
+import { apps, organizations } from './apps-and-organizations.ts'
 import { email, password, twoFactor } from './credentials.ts'
 import { answerConnection, connectionPath, identities } from './identities.ts'
-import { assertPagesOn, findPlaceOfPage, type PageAnswer, showSection, takeStep } from './page.ts'
 import { passkeys } from './passkeys.ts'
 import { data, deletion, downloadData, downloadPath, overview, profile } from './person.ts'
 import { accountForm, accountQuery, connectionQuery, downloadedData } from './schema.ts'
 import type { Section } from './section.ts'
+import { findPlaceOfPage, showSection, takeForm } from './section-page.ts'
+import { sessions } from './sessions.ts'
 
 export const sections: readonly Section[] = [
   ...[overview, profile, email, password, twoFactor, passkeys, sessions, identities, organizations, apps],
@@ -52,7 +54,7 @@ export const accountRoutes = section('Pages', [
       placeOf: async (deps, sent) => findPlaceOfPage(deps, accountForm.parse(sent)),
       responses: { 303: null, 400: z.string() },
       errors: ['foreign_form', 'not_found'],
-      handle: async (deps, { body, cookies, origin }) => reply(await takeStep(deps, section, body, cookies, { origin })),
+      handle: async (deps, { body, cookies, origin }) => reply(await takeForm(deps, section, body, cookies, { origin })),
     })
     return [show, take]
   }),

@@ -1,8 +1,10 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
 import { type AccountQuery, type AccountSection, sectionPath } from '../../lib/account-sections.ts'
 import type { Actor, PersonCaller } from '../../lib/caller.ts'
 import { type Html, html, type PageView } from '../../lib/html.ts'
+import { isUuid } from '../../lib/uuid.ts'
 import { describeProgram } from '../../mail/describe-program.ts'
 import type { App } from '../../models/app.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
@@ -102,6 +104,12 @@ interface FormOfSection {
   values?: Readonly<Record<string, string>>
   isQuiet?: boolean
   isHarmful?: boolean
+}
+
+/** The id of a row in a form. */
+export function idIn({ id }: AccountForm): string {
+  if (!isUuid(id)) throw new ApiError('not_found')
+  return id
 }
 
 /** A browser in words of our own: anyone can send any text. */

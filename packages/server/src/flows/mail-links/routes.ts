@@ -124,7 +124,7 @@ function readerOf({ languages }: Origin): Reader {
 }
 
 /** The pages that mail links lead to if an app has no frontend (docs/sign-users-in/account-mail.md#pages-of-the-service). */
-export const accountPages: Route[] = [
+export const mailLinkRoutes: Route[] = [
   ...linkPage({
     path: '/verify-email',
     purposes: ['verify_email'],

@@ -1,6 +1,4 @@
-import { hash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
-import { fieldError } from '../../errors.ts'
 import { accountPath, accountSections } from '../../lib/account-sections.ts'
 import { hasScope, mfa, scopes } from '../../lib/open-id.ts'
 import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redirect-url.ts'
@@ -9,39 +7,9 @@ import type { App } from '../../models/app.ts'
 import type { DeviceCodeRow } from '../../models/device-code.ts'
 import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { readIdTokenHint } from './id-token.ts'
+import { type GivenParameters, parameterNames, queryOf, type SentParameters } from './request-parameters.ts'
 
-/** The parameters that are read. All others are ignored, as RFC 6749 demands, but for those that would change the meaning. */
-const parameterNames = [
-  'client_id',
-  'redirect_uri',
-  'response_type',
-  'response_mode',
-  'code_challenge',
-  'code_challenge_method',
-  'state',
-  'scope',
-  'nonce',
-  'prompt',
-  'max_age',
-  'acr_values',
-  'login_hint',
-  'id_token_hint',
-  'ui_locales',
-  'organization_id',
-  'provider',
-  'method',
-  'invite',
-  'request',
-  'request_uri',
-  'account',
-  'device',
-  'return_to',
-] as const
-type ParameterName = (typeof parameterNames)[number]
-
-/** The query as it was sent. A name that was given twice has a list. */
-export type SentParameters = Partial<Record<ParameterName, string | string[]>>
-
+const prompts = ['none', 'login', 'create'] as const
 const ownMethods = ['password', 'email_code', 'magic_link', 'passkey'] as const
 type SignInMethod = (typeof ownMethods)[number]
 
@@ -54,7 +22,7 @@ export interface AuthorizationRequest {
   state: string | undefined
   scope: string
   nonce: string | undefined
-  prompt: 'none' | 'login' | 'create' | undefined
+  prompt: (typeof prompts)[number] | undefined
   maxAgeSeconds: number | undefined
   /** Whether two factors must have been shown (`acr_values=mfa`). A passkey is both. */
   demandsMfa: boolean
@@ -130,32 +98,9 @@ export async function readAuthorizationRequest(
   })
   const repeated = parameterNames.find((name) => Array.isArray(sent[name]))
   if (repeated) return refuse('invalid_request', `${repeated} is given twice`)
-  const given = Object.fromEntries(parameterNames.map((name) => [name, sent[name] || undefined])) as Partial<
-    Record<ParameterName, string>
-  >
-  if (given.request !== undefined) return refuse('request_not_supported', 'request is not supported')
-  if (given.request_uri !== undefined) return refuse('request_uri_not_supported', 'request_uri is not supported')
-  if (given.response_type === undefined) return refuse('invalid_request', 'response_type is required')
-  if (given.response_type !== 'code') return refuse('unsupported_response_type', 'response_type must be code')
-  if (given.response_mode !== undefined && given.response_mode !== 'query')
-    return refuse('invalid_request', 'response_mode must be query')
-  if (given.state !== undefined && state === undefined)
-    return refuse('invalid_request', `state must have at most ${mostState} characters`)
-  const scope = scopeOf(given.scope)
-  const challengeFault = faultOfChallenge(app, given, scope)
-  if (challengeFault !== undefined) return refuse('invalid_request', challengeFault)
-  if ((given.nonce?.length ?? 0) > mostNonce) return refuse('invalid_request', `nonce must have at most ${mostNonce} characters`)
-  const { prompt } = given
-  if (prompt !== undefined && prompt !== 'none' && prompt !== 'login' && prompt !== 'create')
-    return refuse('invalid_request', 'prompt must be none, login or create')
-  if (given.max_age !== undefined && !/^\d{1,9}$/.test(given.max_age))
-    return refuse('invalid_request', 'max_age must be a number of seconds')
-  if (given.organization_id !== undefined && !isUuid(given.organization_id))
-    return refuse('invalid_request', 'organization_id must be a UUID')
-  // Any value of the list is enough for the app (RFC 9470), and this is the only one that can be asked for.
-  const demandsMfa = given.acr_values?.split(' ').includes(mfa) === true
-  if (given.acr_values !== undefined && !demandsMfa)
-    return refuse('unmet_authentication_requirements', `acr_values can ask for ${mfa} alone`)
+  const given = Object.fromEntries(parameterNames.map((name) => [name, sent[name] || undefined])) as GivenParameters
+  const fault = faultOf(app, given)
+  if (fault) return refuse(...fault)
   const method = ownMethods.find((own) => own === given.method)
   const hinted = given.id_token_hint === undefined ? undefined : await readIdTokenHint(deps, given.id_token_hint)
   const hintedUserId = hinted?.appCode === app.code ? hinted.userId : null
@@ -165,11 +110,11 @@ export async function readAuthorizationRequest(
       redirectUri,
       codeChallenge: given.code_challenge,
       state,
-      scope,
+      scope: scopeOf(given.scope),
       nonce: given.nonce,
-      prompt,
+      prompt: prompts.find((prompt) => prompt === given.prompt),
       maxAgeSeconds: given.max_age === undefined ? undefined : Number(given.max_age),
-      demandsMfa,
+      demandsMfa: asksForMfa(given),
       loginHint: given.login_hint?.slice(0, 254),
       hintedUserId: given.id_token_hint === undefined ? undefined : hintedUserId,
       uiLocales: given.ui_locales,
@@ -183,6 +128,34 @@ export async function readAuthorizationRequest(
       begunAt,
     },
   }
+}
+
+/** What is wrong with a request whose app and redirect URL are good: the error for the app, and its description. */
+function faultOf(app: App, given: GivenParameters): [RedirectedError, string] | undefined {
+  if (given.request !== undefined) return ['request_not_supported', 'request is not supported']
+  if (given.request_uri !== undefined) return ['request_uri_not_supported', 'request_uri is not supported']
+  if (given.response_type === undefined) return ['invalid_request', 'response_type is required']
+  if (given.response_type !== 'code') return ['unsupported_response_type', 'response_type must be code']
+  if (given.response_mode !== undefined && given.response_mode !== 'query')
+    return ['invalid_request', 'response_mode must be query']
+  if ((given.state?.length ?? 0) > mostState) return ['invalid_request', `state must have at most ${mostState} characters`]
+  const challengeFault = faultOfChallenge(app, given)
+  if (challengeFault !== undefined) return ['invalid_request', challengeFault]
+  if ((given.nonce?.length ?? 0) > mostNonce) return ['invalid_request', `nonce must have at most ${mostNonce} characters`]
+  if (given.prompt !== undefined && !prompts.some((prompt) => prompt === given.prompt))
+    return ['invalid_request', 'prompt must be none, login or create']
+  if (given.max_age !== undefined && !/^\d{1,9}$/.test(given.max_age))
+    return ['invalid_request', 'max_age must be a number of seconds']
+  if (given.organization_id !== undefined && !isUuid(given.organization_id))
+    return ['invalid_request', 'organization_id must be a UUID']
+  if (given.acr_values !== undefined && !asksForMfa(given))
+    return ['unmet_authentication_requirements', `acr_values can ask for ${mfa} alone`]
+  return undefined
+}
+
+/** Any value of the list is enough for the app (RFC 9470), and this is the only one that can be asked for. */
+function asksForMfa({ acr_values: values }: GivenParameters): boolean {
+  return values?.split(' ').includes(mfa) === true
 }
 
 /** A request of our own pages: to sign in, or again, and to come back to the account page. */
@@ -242,11 +215,10 @@ function readDeviceRequest({ config }: Deps, app: App, sent: SentParameters, beg
  */
 function faultOfChallenge(
   { client }: App,
-  { code_challenge: challenge, code_challenge_method: method, nonce }: Partial<Record<ParameterName, string>>,
-  scope: string,
+  { code_challenge: challenge, code_challenge_method: method, nonce, scope }: GivenParameters,
 ): string | undefined {
   if (challenge === undefined && method === undefined) {
-    if (client === 'confidential' && hasScope(scope, 'openid') && nonce !== undefined) return undefined
+    if (client === 'confidential' && hasScope(scopeOf(scope), 'openid') && nonce !== undefined) return undefined
     return client === 'confidential'
       ? 'code_challenge is required (PKCE), or the scope openid with a nonce'
       : 'code_challenge is required (PKCE)'
@@ -259,56 +231,6 @@ function faultOfChallenge(
 /** Unknown scopes are left out, as RFC 6749 section 3.3 allows. The answer of the exchange names those that were granted. */
 export function scopeOf(asked = ''): string {
   return [...new Set(asked.split(' '))].filter((scope) => knownScopes.includes(scope)).join(' ')
-}
-
-function queryOf(given: Partial<Record<ParameterName, string>>): string {
-  const query = new URLSearchParams()
-  for (const name of parameterNames) {
-    const value = given[name]
-    if (value !== undefined) query.append(name, value)
-  }
-  return query.toString()
-}
-
-/** The parameters in a query that `AuthorizationRequest` carries. */
-export function parametersIn(query: string): SentParameters {
-  return Object.fromEntries(new URLSearchParams(query))
-}
-
-/** The parameters that only links and forms of our own pages have. */
-const ownNames: ReadonlySet<string> = new Set(['account', 'device', 'return_to'] satisfies ParameterName[])
-const mostFormCharacters = 6_000
-
-/**
- * OpenID Connect Core 3.1.2.1: apps may send their request as a form, too. It comes from another site, without cookies, so the
- * browser is led to the same request by GET. A form of our page never has `client_id`.
- */
-export function pathOfSentRequest(sent: Record<string, unknown>): string | undefined {
-  return pathOfForm(
-    '/oauth/authorize',
-    parameterNames.filter((name) => !ownNames.has(name)),
-    sent,
-  )
-}
-
-/** The same for a request to sign out (RP-Initiated Logout 1.0, section 2). */
-export function pathOfSentLogout(sent: Record<string, unknown>): string | undefined {
-  return pathOfForm('/oauth/logout', ['client_id', 'id_token_hint', 'post_logout_redirect_uri', 'state', 'ui_locales'], sent)
-}
-
-function pathOfForm(path: string, names: readonly string[], sent: Record<string, unknown>): string | undefined {
-  if (sent.client_id === undefined && sent.id_token_hint === undefined) return undefined
-  const values = (name: string) => [sent[name]].flat().filter((value) => typeof value === 'string')
-  const query = new URLSearchParams(
-    names.flatMap((name) => values(name).map((value): [string, string] => [name, value])),
-  ).toString()
-  if (query.length > mostFormCharacters)
-    throw fieldError('form', 'too_long', `must have at most ${mostFormCharacters} characters`)
-  return `${path}?${query}`
-}
-
-export function hashOfQuery(query: string): string {
-  return hash('sha256', query, 'base64url').slice(0, 22)
 }
 
 /** Where a browser goes with an error. The text is ours: no text of others is repeated. */

@@ -12,10 +12,10 @@ import { DeviceCode, type DeviceCodeRow } from '../../models/device-code.ts'
 import { getActiveApp } from '../../resources/apps/apps.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { giveBackAttempts, takeAttempts } from '../../resources/rate-limits/rate-limits.ts'
+import { assertPagesOn } from '../sign-in/page-answer.ts'
 import { openField } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import { assertPagesOn } from './authorize.ts'
-import { exchangeCode } from './exchange-code.ts'
+import { exchangeAuthorizationCode } from './exchange-code.ts'
 
 /** How long a person has, and how often a device may ask meanwhile. */
 const lifeSeconds = 600
@@ -86,7 +86,11 @@ export async function pollDeviceGrant(
   const now = deps.clock()
   if (device.expires_at <= now) throw new ApiError('device_code_expired')
   if (device.state === 'approved')
-    return exchangeCode(deps, { code: deviceCode, client, redirectUri: deviceGrantType, codeVerifier: undefined }, actor)
+    return exchangeAuthorizationCode(
+      deps,
+      { code: deviceCode, client, redirectUri: deviceGrantType, codeVerifier: undefined },
+      actor,
+    )
   const isDue = await DeviceCode.notePoll(deps.db, hash, { now, latest: now - intervalSeconds * 1000 })
   throw new ApiError(isDue ? 'authorization_pending' : 'slow_down')
 }

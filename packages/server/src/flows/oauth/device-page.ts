@@ -4,7 +4,6 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies } from '../../lib/cookies.ts'
 import { html, type PageView } from '../../lib/html.ts'
-import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
 import type { App } from '../../models/app.ts'
 import { field, stepForm } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
@@ -13,10 +12,10 @@ import { textsFor } from '../../pages/texts/texts-for.ts'
 import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { userOf } from '../../resources/users/present.ts'
+import { assertPagesOn, markBrowser, type PageAnswer, toldView } from '../sign-in/page-answer.ts'
 import { openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
-import { assertPagesOn } from './authorize.ts'
 import { devicePath, findDeviceByUserCode } from './device-grant.ts'
-import { browserSeconds, type PageAnswer, startAgain, toldView } from './pages.ts'
+import { startAgain } from './request-pages.ts'
 
 /** The app whose pools and look count until the code is known: the one that is named, the default one, or that of `authctl`. */
 async function findAppOfPage(deps: Deps, named: string): Promise<App | undefined> {
@@ -42,12 +41,11 @@ export async function showDevicePage(
   if (said === 'approved') return { view: toldView(texts, approved, 200, place) }
   if (said === 'denied') return { view: toldView(texts, denied, 200, place) }
   if (!live) return { location: `/oauth/authorize?${new URLSearchParams({ client_id: app.code, account: 'device' })}` }
-  const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
-  const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
+  const { browser, marked } = markBrowser(cookies)
   const query = new URLSearchParams({ app: app.code }).toString()
   const request = sealField(deps, 'device_form', browser, { userId: live.user_id, sealedAt: deps.clock() })
   const fault = said === 'wrong' ? enter.wrong : said === 'limited' ? enter.limited : said === 'over' ? enter.over : undefined
-  return { view: enterView(texts, { place, fault, hidden: { request, query } }), ...known }
+  return { view: enterView(texts, { place, fault, hidden: { request, query } }), ...marked }
 }
 
 function enterView(

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { isPostgres, type Pool, type Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -25,7 +26,6 @@ import { userOf } from '../../resources/users/present.ts'
 import { recordLoginFailure } from '../sign-in/attempt.ts'
 import { enter } from '../sign-in/enter.ts'
 import { proofOfCode } from '../sign-in/prove.ts'
-import { matchesChallenge } from './authorize.ts'
 import { rolesIn, signIdToken, type ToldSignIn } from './id-token.ts'
 
 interface CodeExchange {
@@ -68,7 +68,7 @@ interface Refused {
  * `invalid_grant`, also if the browser session has ended or a minimum token version has risen since the code was given,
  * `app_not_found`, and what the gate throws.
  */
-export async function exchangeCode(
+export async function exchangeAuthorizationCode(
   deps: Deps<Pool>,
   exchange: CodeExchange,
   actor: Actor,
@@ -126,6 +126,15 @@ async function matchingApp(deps: Deps, spent: SpentCode, { client, redirectUri, 
   // Of two programs that both have the code, only the app has its secret.
   if (spent.code_challenge === null && !client.hasShownSecret) throw new ApiError('invalid_client')
   return app
+}
+
+/** What RFC 7636 takes for a verifier. A shorter one can be guessed from the challenge, which everybody sees. */
+const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/
+
+/** Whether a verifier belongs to a challenge (RFC 7636). Without a challenge there must be none. */
+function matchesChallenge(verifier: string | undefined, challenge: string | null): boolean {
+  if (verifier === undefined) return challenge === null
+  return verifierForm.test(verifier) && hash('sha256', verifier, 'base64url') === challenge
 }
 
 async function enterByCode(

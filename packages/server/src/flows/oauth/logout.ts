@@ -4,7 +4,6 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies } from '../../lib/cookies.ts'
 import { html, type PageView } from '../../lib/html.ts'
-import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
 import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
 import { Session } from '../../models/session.ts'
@@ -14,10 +13,10 @@ import { textsFor } from '../../pages/texts/texts-for.ts'
 import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { userOf } from '../../resources/users/present.ts'
+import { assertPagesOn, markBrowser, type PageAnswer, toldView } from '../sign-in/page-answer.ts'
 import { openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
-import { assertPagesOn } from './authorize.ts'
 import { readIdTokenHint } from './id-token.ts'
-import { browserSeconds, type PageAnswer, startAgain, toldView } from './pages.ts'
+import { startAgain } from './request-pages.ts'
 
 interface LogoutRequest {
   client_id?: string | undefined
@@ -73,7 +72,7 @@ export async function askLogout(
     const texts = textsFor({ ...reader, place })
     return { view: toldView(texts, texts.signOut.done, 200, place) }
   }
-  const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
+  const { browser, marked } = markBrowser(cookies)
   const now = deps.clock()
   const members = Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   const live = await findBrowserSession(deps, cookies.session)
@@ -99,8 +98,7 @@ export async function askLogout(
     body: html`<p>${signOut.text}</p>
 ${stepForm({ action: '/oauth/logout', hidden: { request, ...form }, button: signOut.button })}`,
   }
-  const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
-  return { view, ...known }
+  return { view, ...marked }
 }
 
 export async function answerLogout(

@@ -24,7 +24,7 @@ import { knownDeviceOf } from '../sign-in/login.ts'
 import { logInByMail, type MailMethod } from '../sign-in/magic-link.ts'
 import { firstFactor, firstFactorOf } from '../sign-in/prove.ts'
 import { type AskedMail, type FirstFactorTicket, sealField } from '../sign-in/sealed-fields.ts'
-import { isGoodFor, type Journey, type SignInOutcome, signInByPassword, spendTicket, ticketOf } from './steps.ts'
+import { isGoodFor, type Journey, type SignInOutcome, signInByPassword, spendTicket, ticketOf } from './credential-steps.ts'
 
 /**
  * Mails a code and a link to an address. Known and unknown addresses get the same answer, after the same statements: the worker

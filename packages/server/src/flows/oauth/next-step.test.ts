@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isOwnedRedirect, nextStep, type SignedIn, type Situation } from './next-step.ts'
+import { isOwnedRedirect, nextPage, nextStep, type Person, type SignedIn, type Situation } from './next-step.ts'
 
 const now = 1_800_000_000_000
 const begunAt = now - 60_000
@@ -259,6 +259,50 @@ describe('the next step for every combination of conditions', () => {
         return signedIn !== undefined && proofs.every((name) => conditions[name]!(situation, signedIn))
       }),
     ).toEqual([])
+  })
+})
+
+describe('the page that comes next', () => {
+  const signedIn = people.find(({ isNamedHere, hasEntered, refusal }) => isNamedHere && hasEntered && refusal === undefined)!
+  const situation: Situation = { now, request: { ...requests[0]!, isRedirectOwned: true }, app: apps[0]!, signedIn }
+  const user = { id: 'ann', email: 'ann@example.com', email_verified_at: now, is_unproven: 0 }
+  const ann = { user } as unknown as Person
+  const resume = { queryHash: '', begunAt, sealedAt: now }
+  const ticket = { id: '', email: '', version: 1, method: 'password', firstProvenAt: now, isKept: false }
+  const named = { code: '', isNew: false, isKept: false }
+  const noWay = { provider: undefined, method: undefined }
+
+  test('a person enters unless another user is half way through signing in', () => {
+    const pageFor = (carried: object) => nextPage(situation, ann, { resume: { ...resume, ...carried }, asked: noWay })
+    expect(pageFor({})).toEqual({ enter: 'silently', person: ann })
+    expect(pageFor({ ticket: { ...ticket, userId: 'ann' } })).toMatchObject({ enter: 'silently' })
+    expect(pageFor({ ticket: { ...ticket, userId: 'bob' } })).toMatchObject({ show: 'second_factor', asksWho: true })
+    expect(pageFor({ named: { ...named, email: user.email } })).toMatchObject({ enter: 'silently' })
+    expect(pageFor({ named: { ...named, email: 'bob@example.com' } })).toMatchObject({ show: 'agree', asksWho: true })
+  })
+
+  test.each([
+    ['ann', 300_000, { show: 'recovery_codes' }],
+    ['ann', 300_001, { enter: 'silently' }],
+    ['bob', 0, { enter: 'silently' }],
+  ])('recovery codes of %s, made %d ms ago, lead to %o', (userId, age, expected) => {
+    const carried = { ...resume, sealedAt: now - age, codes: { userId, codes: ['one'] } }
+    expect(nextPage(situation, ann, { resume: carried, asked: noWay })).toMatchObject(expected)
+  })
+
+  test('the way that the app asks for is taken at once, but only before the first step', () => {
+    const nobody = { ...situation, signedIn: undefined }
+    const asked = { provider: 'google', method: 'email_code' } as const
+    const page = { show: 'credentials', asksWho: true, person: undefined }
+    expect(nextPage(nobody, undefined, { resume: undefined, asked })).toEqual({
+      ...{ go: 'provider', code: 'google', otherwise: { go: 'ask_mail' } },
+    })
+    expect(nextPage(nobody, undefined, { resume, asked })).toEqual(page)
+    const isNew = { ...nobody, request: { ...nobody.request, prompt: 'create' as const } }
+    expect(nextPage(isNew, undefined, { resume: undefined, asked: { ...asked, provider: undefined } })).toEqual({
+      ...page,
+      show: 'new_account',
+    })
   })
 })
 

@@ -14,7 +14,7 @@ import { beginAtProvider, type Exchange, getAnsweredInBrowser } from '../sign-in
 import { logInMatchedUser, type MatchedUser, matchUser, type ProviderLogin, registerNewUser } from '../sign-in/provider-user.ts'
 import { type FirstFactorTicket, type NamedByProvider, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import { isGoodFor, type Journey, type SignInOutcome, spendTicket, ticketOf } from './steps.ts'
+import { isGoodFor, type Journey, type SignInOutcome, spendTicket, ticketOf } from './credential-steps.ts'
 
 const returnPath = '/oauth/return'
 /** The clock of a provider may be behind, and it writes whole seconds. */

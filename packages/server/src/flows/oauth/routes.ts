@@ -1,14 +1,15 @@
 import { z } from 'zod'
 import { ok, route, section } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
-import { pathOfSentLogout, pathOfSentRequest, scopeOf } from './authorization-request.ts'
-import { assertPagesOn } from './authorize.ts'
+import { assertPagesOn, type PageAnswer } from '../sign-in/page-answer.ts'
+import { scopeOf } from './authorization-request.ts'
 import { beginDeviceGrant } from './device-grant.ts'
 import { showDevicePage, takeUserCode } from './device-page.ts'
 import { describeToApp, tokenOfUserinfo } from './id-token.ts'
 import { answerLogout, askLogout } from './logout.ts'
 import { metadataOf, publishKeys } from './metadata.ts'
-import { answerAuthorize, answerMailLink, answerReturn, answerStep, findPlaceOfForm, type PageAnswer } from './pages.ts'
+import { findPlaceOfForm } from './request-pages.ts'
+import { pathOfSentLogout, pathOfSentRequest } from './request-parameters.ts'
 import {
   authorizeQuery,
   deviceAuthorization,
@@ -28,6 +29,8 @@ import {
   userinfoForm,
   userinfoRecord,
 } from './schema.ts'
+import { answerAuthorize } from './sign-in-page.ts'
+import { answerMailLink, answerReturn, answerStep } from './step-answers.ts'
 import { grantTokens, needed, revokeToken } from './tokens.ts'
 
 const names = ['browser', 'session', 'device', 'trust'] as const

@@ -1,145 +1,27 @@
 import type { Pool } from '../../db/handle.ts'
-import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
-import type { Actor, PersonCaller } from '../../lib/caller.ts'
+import type { Actor } from '../../lib/caller.ts'
 import { normalizeEmail } from '../../lib/email.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
 import { MAX_PASSWORD_BYTES } from '../../lib/password.ts'
 import { isUuid } from '../../lib/uuid.ts'
-import type { LiveBrowserSession } from '../../models/browser-session.ts'
-import { acceptInvitation } from '../../resources/invitations/invitations.ts'
-import { callerOfBrowser, newDeviceTokenFor } from '../../resources/sessions/browser-sessions.ts'
-import { getUser, lockUserRow } from '../../resources/users/users.ts'
-import { register } from '../registration/register.ts'
-import { newCodeKey } from '../sign-in/email-code.ts'
-import type { AskedMail, Resume } from '../sign-in/sealed-fields.ts'
-import { activateTwoFactor, digestOfSeed, setUpTwoFactor } from '../two-factor/two-factor.ts'
-import { continueAs, foreseeStep } from './authorize.ts'
-import { denyDevice, devicePath } from './device-grant.ts'
-import { askForMail, emailOfPerson, pageOfMail, resetByMail, signInByMail, verifyByMail } from './mail-steps.ts'
-import { goToProvider, signInByProvider } from './provider-steps.ts'
-import type { StepForm } from './schema.ts'
+import type { AskedMail, FirstFactorTicket, Resume } from '../sign-in/sealed-fields.ts'
 import {
   askForAccess,
-  type Journey,
-  type SignInOutcome,
-  signInByPasskey,
-  signInByPassword,
-  signInBySecondFactor,
+  beginEnrolment,
+  createAccountOnPage,
+  enrol,
+  joinByInvitation,
+  type NewAccountFields,
   signOut,
-} from './steps.ts'
-
-const unproven = { password: undefined, two_factor_code: undefined }
-
-/** The person whom the page asks to set up a second factor. Undefined if it does not, or asks somebody else by now. */
-async function findAsked(
-  deps: Deps,
-  { request, secret }: Journey,
-  userId: string | undefined,
-  actor: Actor,
-): Promise<PersonCaller | undefined> {
-  const { person, step } = await foreseeStep(deps, request, secret, actor)
-  const isAsked = 'ask' in step && step.ask === 'enrol'
-  return person && person.user.id === userId && isAsked ? callerOf(deps, person.live) : undefined
-}
-
-/**
- * Somebody who has nothing but a first factor has just shown it, which counts from when they came from there: not every provider tells
- * when they signed in at it.
- */
-function callerOf(deps: Deps, live: LiveBrowserSession): PersonCaller {
-  return callerOfBrowser(deps, { ...live, first_proven_at: live.signed_in_at ?? live.first_proven_at })
-}
-
-/** Gives the person a seed, which the page then shows. Throws what `setUpTwoFactor` throws. */
-async function beginEnrolment(
-  deps: Deps<Pool>,
-  journey: Journey,
-  userId: string | undefined,
-  actor: Actor,
-): Promise<{ seed: string } | undefined> {
-  const caller = await findAsked(deps, journey, userId, actor)
-  if (!caller) return undefined
-  const { secret } = await setUpTwoFactor(deps, unproven, caller, { ...actor, caller })
-  return { seed: digestOfSeed(secret) }
-}
-
-/**
- * Turns the second factor on. The person has shown it by that, and goes on to the app once they have seen their recovery codes. Throws
- * what `activateTwoFactor` throws.
- */
-export async function enrol(
-  deps: Deps<Pool>,
-  journey: Journey,
-  { userId, code: typed }: { userId: string | undefined; code: string },
-  actor: Actor,
-): Promise<{ codes: { userId: string; codes: string[] }; deviceToken: string } | undefined> {
-  const code = typed.trim()
-  if (code === '') throw fieldError('code', 'required', 'is required')
-  const caller = await findAsked(deps, journey, userId, actor)
-  if (!caller) return undefined
-  const by = { ...actor, caller }
-  const { app } = journey.request
-  const { recovery_codes: codes } = await activateTwoFactor(deps, { ...unproven, code, demandedBy: app.id }, caller, by)
-  return { codes: { userId: caller.userId, codes }, deviceToken: await newDeviceTokenFor(deps, caller.userId) }
-}
-
-/** What the form for a new account asks for. */
-interface NewAccountFields {
-  email: string
-  password: string
-  first_name?: string
-  last_name?: string
-}
-
-/**
- * Creates an account by the same rules as `POST /auth/register`, and signs in with it. Where the app asks for a verified address,
- * the page goes on with the code of the mail. Throws what a registration throws.
- */
-async function createAccountOnPage(
-  deps: Deps<Pool>,
-  journey: Journey,
-  { isKept, ...fields }: NewAccountFields & { isKept: boolean },
-  actor: Actor,
-): Promise<SignInOutcome & { mail?: AskedMail }> {
-  const { app, invite } = journey.request
-  const { email, password } = fields
-  const unused = {
-    ...{ first_name: undefined, last_name: undefined, invite_token: undefined, invite_code: undefined },
-    ...{ organization_name: undefined, two_factor_code: undefined, device_token: undefined },
-    ...{ role_code: undefined, linked_app_codes: undefined },
-  }
-  // This mode opens no session of the app. That the address is taken is told as `register` tells it.
-  const input = { ...unused, ...fields, app_code: app.code, invite_token: invite, mode: 'register_or_return' as const }
-  const mail: AskedMail = { purpose: 'verify_email', email, codeKey: newCodeKey() }
-  const page = app.require_verified_email ? pageOfMail(deps, journey, mail) : undefined
-  // Webhooks get what the person has typed, and nothing of the request of the app.
-  const { created } = await register(deps, input, () => ({ ...fields }), actor, { page })
-  if (!created) throw new ApiError('user_exists')
-  const outcome = await signInByPassword(deps, journey, { email, password, isKept }, actor)
-  return page ? { ...outcome, mail } : outcome
-}
-
-/** Joins the organization of the invitation, as the person to whom the page offers that. Throws `invalid_invitation`. */
-async function joinByInvitation(
-  deps: Deps<Pool>,
-  { request, secret }: Journey,
-  userId: string | undefined,
-  actor: Actor,
-): Promise<void> {
-  const { invite } = request
-  const { person, step } = await foreseeStep(deps, request, secret, actor)
-  const isOffered = 'ask' in step && step.ask === 'join'
-  if (invite === undefined || !person || person.user.id !== userId || !isOffered) return
-  await transaction(deps, async (deps) => {
-    await lockUserRow(deps, userId)
-    const user = await getUser(deps, userId)
-    // The sessions of the user were ended meanwhile. A membership would stay.
-    if (user.status !== 'active' || user.min_token_version > person.live.version) throw new ApiError('invalid_invitation')
-    await acceptInvitation(deps, invite, user, actor)
-  })
-}
+} from './account-steps.ts'
+import { continueAs } from './authorize.ts'
+import { type Journey, type SignInOutcome, signInByPasskey, signInByPassword, signInBySecondFactor } from './credential-steps.ts'
+import { denyDevice, devicePath } from './device-grant.ts'
+import { askForMail, emailOfPerson, resetByMail, signInByMail, verifyByMail } from './mail-steps.ts'
+import { goToProvider, signInByProvider } from './provider-steps.ts'
+import type { StepForm } from './schema.ts'
 
 /** What the redirect after a step carries. */
 export type Carried = Partial<Pick<Resume, 'ticket' | 'named' | 'mail' | 'instead' | 'typed' | 'refusal' | 'seed' | 'codes'>> & {
@@ -153,10 +35,10 @@ export type Outcome = (SignInOutcome & { mail?: AskedMail }) | Carried | { signe
 export async function takeStep(
   deps: Deps<Pool>,
   form: StepForm,
-  at: { journey: Journey; userId: string | undefined; shown: Resume | undefined },
+  at: { journey: Journey; userId: string | undefined; resume: Resume | undefined },
   actor: Actor,
 ): Promise<Outcome | { location: string }> {
-  const { journey, userId, shown } = at
+  const { journey, userId, resume } = at
   if (choosesProvider(form))
     return { location: await goToProvider(deps, journey, { code: form.provider, isKept: isKeptIn(form) }, actor) }
   if (form.passkey !== '')
@@ -166,22 +48,8 @@ export async function takeStep(
       // It travels in a URL, so what cannot be an address is left out.
       if (form.instead) return { instead: form.instead, typed: normalizeEmail(form.email) }
       return signInByPassword(deps, journey, credentialsIn(form), actor)
-    case 'two_factor': {
-      if (!shown?.ticket) throw new ApiError('invalid_token')
-      const { ticket } = shown
-      const code = form.two_factor_code.trim()
-      if (code === '') throw fieldError('two_factor_code', 'required', 'is required')
-      const { providerCode, mailTokenHash } = ticket
-      if (providerCode !== undefined)
-        return signInByProvider(
-          deps,
-          journey,
-          { code: providerCode, isKept: ticket.isKept, agreed: 'sign_in', second: { ticket, code } },
-          actor,
-        )
-      if (mailTokenHash !== undefined) return signInByMail(deps, journey, { ticket, twoFactorCode: code }, actor)
-      return signInBySecondFactor(deps, journey, { ticket, code }, actor)
-    }
+    case 'two_factor':
+      return takeSecondFactor(deps, journey, { ticket: resume?.ticket, typed: form.two_factor_code }, actor)
     case 'forgot':
     case 'magic_link':
     case 'create':
@@ -197,16 +65,16 @@ export async function takeStep(
     case 'ask_mail': {
       const purpose = form.purpose ?? 'magic_link'
       const email = purpose === 'verify_email' ? await emailOfPerson(deps, journey, userId) : emailIn(form)
-      return email === undefined ? undefined : askForMail(deps, journey, { purpose, email }, shown?.mail, actor)
+      return email === undefined ? undefined : askForMail(deps, journey, { purpose, email }, resume?.mail, actor)
     }
     case 'mail_code':
       return (
-        shown?.mail &&
-        takeMail(deps, journey, { mail: shown.mail, code: form.code, password: form.password, isKept: isKeptIn(form) }, actor)
+        resume?.mail &&
+        takeMail(deps, journey, { mail: resume.mail, code: form.code, password: form.password, isKept: isKeptIn(form) }, actor)
       )
     case 'agree': {
-      if (!shown?.named) return undefined
-      const { code, isNew, isKept } = shown.named
+      if (!resume?.named) return undefined
+      const { code, isNew, isKept } = resume.named
       return signInByProvider(deps, journey, { code, isKept, agreed: isNew ? 'create' : 'sign_in' }, actor)
     }
     case 'set_up':
@@ -229,6 +97,25 @@ export async function takeStep(
     case 'restart':
       return undefined
   }
+}
+
+/** The second factor, after the first one: a password, a mail or a provider has made the ticket. */
+async function takeSecondFactor(
+  deps: Deps<Pool>,
+  journey: Journey,
+  { ticket, typed }: { ticket: FirstFactorTicket | undefined; typed: string },
+  actor: Actor,
+) {
+  if (!ticket) throw new ApiError('invalid_token')
+  const code = typed.trim()
+  if (code === '') throw fieldError('two_factor_code', 'required', 'is required')
+  const { providerCode, mailTokenHash, isKept } = ticket
+  if (providerCode !== undefined) {
+    const answered = { code: providerCode, isKept, agreed: 'sign_in', second: { ticket, code } } as const
+    return signInByProvider(deps, journey, answered, actor)
+  }
+  if (mailTokenHash !== undefined) return signInByMail(deps, journey, { ticket, twoFactorCode: code }, actor)
+  return signInBySecondFactor(deps, journey, { ticket, code }, actor)
 }
 
 async function continueOn(

@@ -12,7 +12,7 @@ import { findHolder, readCaller } from '../../resources/sessions/authenticate-ca
 import { issueMachineToken } from '../machine-tokens/issue-machine-token.ts'
 import { logout, refresh } from '../refresh/refresh.ts'
 import { pollDeviceGrant } from './device-grant.ts'
-import { exchangeCode } from './exchange-code.ts'
+import { exchangeAuthorizationCode } from './exchange-code.ts'
 import type { TokenInput } from './schema.ts'
 
 /**
@@ -28,7 +28,7 @@ export async function grantTokens(
   switch (input.grant_type) {
     case 'authorization_code': {
       const caller = needed(client)
-      return exchangeCode(
+      return exchangeAuthorizationCode(
         deps,
         {
           code: required(input, 'code'),

@@ -1,5 +1,6 @@
 import { type Route, route } from '../../http/route.ts'
-import { authorizeMode, register, registerBody, registrationAnswer } from './register.ts'
+import { authorizeMode, register } from './register.ts'
+import { registerBody, registrationAnswer } from './schema.ts'
 
 export const registrationRoutes: Route[] = [
   route({

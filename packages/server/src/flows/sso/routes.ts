@@ -1,9 +1,10 @@
 import { ok, type Route, route, section } from '../../http/route.ts'
 import type { Reply } from '../../http/speak/reply.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
-import { answerCallback, exchangeCode } from './callback.ts'
+import { answerCallback } from './callback.ts'
+import { exchangeProviderCode } from './exchange.ts'
+import { unlinkBody, unlinkIdentity } from './identity-link.ts'
 import { callbackQuery, exchangeBody, linkAnswer, linkBody, startLink, startQuery, startSso, tokensOrIdentity } from './start.ts'
-import { unlinkBody, unlinkIdentity } from './unlink-identity.ts'
 
 export const ownIdentityRoutes: Route[] = [
   route({
@@ -128,6 +129,6 @@ export const ssoRoutes = section('Third-party login', [
       'two_factor_enrollment_required',
       'two_factor_required',
     ],
-    handle: async (deps, { body, bearer, origin }) => ok(await exchangeCode(deps, body, { bearer, origin })),
+    handle: async (deps, { body, bearer, origin }) => ok(await exchangeProviderCode(deps, body, { bearer, origin })),
   }),
 ])

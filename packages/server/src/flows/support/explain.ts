@@ -1,34 +1,17 @@
-import type { Pool, Tx } from '../../db/handle.ts'
-import { rehearsal, transaction } from '../../db/transaction.ts'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode, wordOf } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
-import { verifiedNow } from '../../lib/account-record.ts'
 import type { RequestOrigin } from '../../lib/caller.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
-import { bcryptCost } from '../../lib/password.ts'
-import { App } from '../../models/app.ts'
-import { User } from '../../models/user.ts'
-import { UserNamespace } from '../../models/user-namespace.ts'
-import { systemActor } from '../../resources/audit/record-event.ts'
-import { renewCatalog } from '../../resources/catalog/catalog.ts'
-import { giveGrants } from '../../resources/grants/grants.ts'
-import { assertNotLocked, forgetFailures } from '../../resources/lockouts/lockouts.ts'
-import { addMember } from '../../resources/organizations/organizations.ts'
+import { assertNotLocked } from '../../resources/lockouts/lockouts.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/second-factors.ts'
 import { logInWith } from '../sign-in/login.ts'
-import {
-  describePassed,
-  describeRefusal,
-  type Entitlements,
-  type ExplainInput,
-  type Explanation,
-  type GivenToken,
-  getLoginCase,
-  type LoginCase,
-  listEntitlements,
-  type Step,
-} from './describe.ts'
+import { describePassed, describeRefusal, type GivenToken } from './describe.ts'
+import { type Entitlements, getLoginCase, type LoginCase, listEntitlements } from './login-case.ts'
+import { demandNoSecondFactor, mend, rehearse } from './rehearsal.ts'
+import type { ExplainInput, Explanation, Step } from './schema.ts'
 
 /** The steps that an explanation tells, in order. A login judges the status of the account only at the gate, after the password. */
 const stepNames = ['account_limit', 'app', 'user', 'account', 'password', 'two_factor', 'roles', 'access', 'tokens'] as const
@@ -195,85 +178,4 @@ function stepsOf(deps: Deps, { loginCase, loginOutcome: { refusal, token }, enti
 function refusedStep(deps: Deps, loginCase: LoginCase, { at, error }: RefusedStep, entitlements: Entitlements): Step {
   const detail = describeRefusal(loginCase, error, entitlements, deps.clock())
   return { step: stepNames.indexOf(at) + 1, name: at, ok: false, code: wordOf(error.code), detail }
-}
-
-/** Looks like a bcrypt hash. In a rehearsal, every password matches it. */
-const someHash = `$2b$10$${'.'.repeat(53)}`
-
-/**
- * Makes the login pass the step that refuses it, as an admin or the user could. Needs a rehearsal, which rolls it back. Returns
- * the deps to continue with, or undefined if nothing helps, for example if the user does not exist.
- */
-export async function mend(
-  deps: Deps<Pool>,
-  loginCase: LoginCase,
-  { error }: { error: ApiError },
-): Promise<Deps<Pool> | undefined> {
-  if (error.code === 'rate_limited') return { ...deps, config: { ...deps.config, accountLimit: null } }
-  const change = changeFor(loginCase, error)
-  if (!change) return undefined
-  await transaction(deps, change)
-  return deps
-}
-
-/** As if the second factor that the app demands had been shown. Needs a rehearsal. */
-async function demandNoSecondFactor(deps: Deps<Tx>, app: App | undefined): Promise<void> {
-  if (!app) return
-  await renewCatalog(deps)
-  await App.update(deps.db, { id: app.id }, { require_two_factor: 'off' })
-}
-
-function changeFor(loginCase: LoginCase, error: ApiError): ((deps: Deps<Tx>) => Promise<unknown>) | undefined {
-  const { app, found, namesakes, organization, pools } = loginCase
-  const user = loginCase.user ?? (namesakes.length === 1 ? namesakes[0] : undefined)
-  if (error.code === 'app_inactive' && app)
-    return async (deps) => {
-      await renewCatalog(deps)
-      await App.update(deps.db, { id: app.id }, { status: 'active' })
-    }
-  if (!user || user.status === 'deleted') return undefined
-  switch (error.code) {
-    case 'invalid_credentials':
-      if (found?.id === user.id) return (deps) => User.change(deps.db, user.id, { password_hash: someHash })
-      // A login finds another user with this address first, whatever pools this user is in.
-      if (found) return undefined
-      return (deps) => UserNamespace.add(deps.db, [{ user_id: user.id, namespace: pools[0], created_at: deps.clock() }])
-    case 'account_locked':
-      return (deps) => forgetFailures(deps, user, { codes: true })
-    case 'account_suspended':
-      return (deps) => User.change(deps.db, user.id, { status: 'active', updated_at: deps.clock() })
-    case 'email_unverified':
-      return (deps) => User.change(deps.db, user.id, verifiedNow(deps.clock(), user))
-    case 'second_factor_not_shown':
-    case 'two_factor_enrollment_required':
-      return (deps) => demandNoSecondFactor(deps, app)
-    case 'organization_membership_required':
-      return organization && ((deps) => addMember(deps, memberOf(organization.id, user.id), systemActor))
-    case 'app_access_denied':
-      return app && ((deps) => giveGrants(deps, { users: [user], app }, systemActor))
-    default:
-      return undefined
-  }
-}
-
-function memberOf(organizationId: string, userId: string) {
-  return { organizationId, userId, roleCodes: ['org_member'] }
-}
-
-/**
- * Runs `fn` in a transaction that is always rolled back, and returns its result. Inside, any password is correct for a user who
- * has one, and nothing is logged. A login writes only rows, including its counts, audit events and outbox messages, so nothing of
- * it remains.
- */
-export async function rehearse<T>(deps: Deps<Pool>, fn: (deps: Deps<Pool>) => Promise<T>): Promise<T> {
-  const logger = deps.logger.child({}, { level: 'silent' })
-  return rehearsal(deps, (deps) => fn({ ...deps, logger, passwords: anyPassword(deps.passwords) }))
-}
-
-/** Accepts any password for a user who has one, since an admin cannot know it. */
-function anyPassword(passwords: Deps['passwords']): Deps['passwords'] {
-  return {
-    ...passwords,
-    verify: async (_password, hash) => typeof hash === 'string' && bcryptCost(hash) !== undefined,
-  }
 }

@@ -1,8 +1,8 @@
 import { ok, type Route, route, section } from '../../http/route.ts'
-import { explainQuery, explanation } from './describe.ts'
 import { explain } from './explain.ts'
 import { offboarding, offboardings, offboardUser, offboardUserBody, offboardUsers, offboardUsersBody } from './offboarding.ts'
-import { tokenTrace, traceToken, traceTokenBody } from './token-trace.ts'
+import { explainQuery, explanation, tokenTrace, traceTokenBody } from './schema.ts'
+import { traceToken } from './token-trace.ts'
 
 export const explainRoutes: Route[] = [
   route({

@@ -1,12 +1,9 @@
-import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { AccessTokenClaims, AccessTokens, MachineTokenClaims } from '../../lib/access-token.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { id, timestamp } from '../../lib/fields.ts'
 import { type ShownFactors, storedShown } from '../../lib/proof.ts'
 import { hashOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
-import { appRefRecord, organizationRecord, userRecord } from '../../lib/records.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { isUuid } from '../../lib/uuid.ts'
@@ -24,68 +21,7 @@ import { assertPolicyMet } from '../../resources/sessions/second-factor-policy.t
 import { listGlobalRoles } from '../../resources/users/administration.ts'
 import { listMemberships } from '../../resources/users/find-users.ts'
 import { presentUser, userOf } from '../../resources/users/present.ts'
-
-const MAX_TOKEN = 16_384
-
-export const traceTokenBody = z
-  .strictObject({
-    token: z.string().trim().min(1).max(MAX_TOKEN).meta({ format: 'password', description: 'The token that was found' }),
-  })
-  .meta({ id: 'TraceToken' })
-
-const tracedSession = z.object({
-  id,
-  alive: z
-    .boolean()
-    .meta({ description: 'Whether the session is still live. A spent refresh token may belong to a session that is' }),
-  app: appRefRecord.nullable(),
-  organization: organizationRecord
-    .nullable()
-    .meta({ description: 'Null if there is none, or if the user is no longer a member' }),
-  auth_method: z.string(),
-  second_factor: z.enum(['shown', 'trusted']).nullable().meta({
-    description: 'Whether a second factor or a passkey was shown in the session, or a trusted browser stood for one',
-  }),
-  refused_by_policy: z.enum(['two_factor_required', 'two_factor_enrollment_required']).nullable().meta({
-    description:
-      'What a refresh is answered because the app demands a second factor. Null if the session has shown what it demands',
-  }),
-  ip: z.string().nullable(),
-  user_agent: z.string().nullable(),
-  created_at: timestamp,
-  last_used_at: timestamp,
-  expires_at: timestamp,
-})
-
-const tracedAccount = z.object({
-  id,
-  name: z.string(),
-  service: z.string(),
-  scopes: z.array(z.string()),
-  app_codes: z.array(z.string()),
-  last_used_at: timestamp.nullable(),
-})
-
-export const tokenTrace = z
-  .object({
-    kind: z.enum(['access', 'refresh', 'machine', 'service_account', 'unknown']).meta({
-      description: '`machine`: an access token of a service account for one app',
-    }),
-    state: z.enum(['live', 'expired', 'ended', 'spent', 'forged', 'unknown']).meta({
-      description:
-        '`live`: gives access now. `ended`: its session, account or right has ended. `spent`: a refresh token that was already ' +
-        'used. `forged`: signed with the secret of this service, but never issued by it. `unknown`: not a token of this service',
-    }),
-    expires_at: timestamp.nullable(),
-    user: userRecord.nullable().meta({ description: 'The user it belongs to' }),
-    session: tracedSession.nullable(),
-    service_account: tracedAccount.nullable(),
-    roles: z.array(z.string()).meta({ description: 'Roles that a live token of a session has now' }),
-    permissions: z.array(z.string()),
-    administers: z.boolean().meta({ description: 'Whether the admin API accepts it now' }),
-  })
-  .meta({ id: 'TokenTrace' })
-export type TokenTrace = z.output<typeof tokenTrace>
+import type { TokenTrace } from './schema.ts'
 
 /**
  * Tells whose a found token is, whether it is live, and what it opens. The token is not used: a refresh token stays unspent, and

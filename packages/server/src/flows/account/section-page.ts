@@ -4,90 +4,33 @@ import { ApiError, type ErrorCode, errorCodes, fieldError } from '../../errors.t
 import { type AccountQuery, accountPath } from '../../lib/account-sections.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies } from '../../lib/cookies.ts'
-import { normalizeEmail } from '../../lib/email.ts'
-import { MAX_NAME } from '../../lib/fields.ts'
 import type { PagePlace } from '../../lib/html.ts'
-import { canonicalLocale } from '../../lib/locale.ts'
 import { MAX_PASSWORD_BYTES } from '../../lib/password.ts'
-import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
-import { App } from '../../models/app.ts'
+import type { App } from '../../models/app.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
-import { UserApp } from '../../models/user-app.ts'
 import type { FormRefusal } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
 import type { PageTexts } from '../../pages/texts/page-texts.ts'
 import { textsFor } from '../../pages/texts/texts-for.ts'
 import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { callerOfBrowser, findBrowserSession, noteBrowserUse } from '../../resources/sessions/browser-sessions.ts'
-import { type PooledUser, userOf } from '../../resources/users/present.ts'
-import { assertPagesOn } from '../oauth/authorize.ts'
-import { browserSeconds, cookiesOf, deviceCookie, type PageAnswer, refusalOf, startAgainView, toldView } from '../oauth/pages.ts'
-import { foreseeEntry } from '../sign-in/enter.ts'
+import { userOf } from '../../resources/users/present.ts'
+import {
+  assertPagesOn,
+  cookiesOf,
+  deviceCookie,
+  markBrowser,
+  type PageAnswer,
+  refusalOf,
+  startAgainView,
+  toldView,
+} from '../sign-in/page-answer.ts'
 import { askForPasskey } from '../sign-in/passkey.ts'
 import { proveByPasskey, proveByPassword } from '../sign-in/prove-again.ts'
 import { openField, requestLifeMs, type SaidRefusal, sealField, ticketLifeMs } from '../sign-in/sealed-fields.ts'
-import { codesView, sectionView } from './page-views.ts'
 import type { AccountForm, AccountPageQuery } from './schema.ts'
 import { type Done, type Person, type PersonActor, refuseChange, type Section } from './section.ts'
-
-/**
- * The app that a person came from: one that they can enter, and that has exactly this redirect URL. It is the app of the page, one
- * that the person was let into, or one that lets them in without a grant. Undefined for any other URL, so that nobody is led to the
- * site of a stranger.
- */
-export async function findAppToReturnTo(
-  deps: Deps,
-  { user, app, returnTo }: { user: PooledUser; app: App | undefined; returnTo: string },
-  actor: Actor,
-): Promise<App | undefined> {
-  if (returnTo === '' || returnTo.includes('*')) return undefined
-  const catalog = await readCatalog(deps)
-  const granted = await UserApp.listStates(deps.db, user.id)
-  const open = await App.listOpen(deps.db)
-  const ids = new Set([...(app ? [app.id] : []), ...granted.map(({ app_id: id }) => id), ...open.map(({ id }) => id)])
-  for (const id of ids) {
-    const candidate = await catalog.findApp({ id })
-    if (!candidate?.allowed_redirect_urls.includes(returnTo)) continue
-    // What the person has still to show or to set up is no reason to keep them here: the app asks for it.
-    const shown = { method: 'password', second: 'shown' as const, shownAt: deps.clock() }
-    const { refusal } = await foreseeEntry(deps, { user, app: candidate, organizationId: undefined, shown }, actor)
-    if (refusal === undefined) return candidate
-  }
-  return undefined
-}
-
-/** The names and the locale of a form. What is empty is cleared. */
-export function profileFields(form: AccountForm) {
-  return { first_name: nameOf(form, 'first_name'), last_name: nameOf(form, 'last_name'), locale: localeOf(form) }
-}
-
-function nameOf(form: AccountForm, field: 'first_name' | 'last_name'): string | null {
-  const name = form[field].trim()
-  if (name.length > MAX_NAME) throw fieldError(field, 'too_long', `must have at most ${MAX_NAME} characters`)
-  return name || null
-}
-
-function localeOf({ locale }: AccountForm): string | null {
-  if (locale.trim() === '') return null
-  const tag = canonicalLocale(locale)
-  if (tag === undefined) throw fieldError('locale', 'invalid_value', 'must be a language tag of BCP 47')
-  return tag
-}
-
-export function emailOf({ email: typed }: AccountForm): string {
-  const email = normalizeEmail(typed)
-  if (email === undefined) throw fieldError('email', 'invalid_value', 'must be an e-mail address')
-  return email
-}
-
-/** The new password, which a page without a script asks for twice. */
-export function newPasswordOf({ password, password_again: again }: AccountForm): string {
-  if (password === '') throw fieldError('password', 'required', 'is required')
-  if (again !== password) throw fieldError('password_again', 'invalid_value', 'does not match the first one')
-  return password
-}
-
-export { assertPagesOn, type PageAnswer }
+import { codesView, sectionView } from './section-views.ts'
 
 /**
  * Shows a section of the account page to the person who is signed in in this browser. Somebody who is not is asked to, and comes back.
@@ -111,8 +54,7 @@ export async function showSection(
   if (!live && outcome?.done === 'deleted') return { view: toldView(texts, texts.account.delete.done, 200, place) }
   if (!live) return app ? { location: signInPath(section, query, app) } : { view: toldView(texts, texts.passkeys.noApp, 400) }
 
-  const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
-  const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
+  const { browser, marked } = markBrowser(cookies)
   const user = userOf(live)
   const caller = callerOfBrowser(deps, live)
   const own = outcome?.userId === user.id && outcome.section === section.name ? outcome : undefined
@@ -127,11 +69,11 @@ export async function showSection(
     refusal: formRefusalOf(own?.refusal),
   }
   const view = { person, section, signIn: app && `${signInPath(section, query, app)}&prompt=login` }
-  if (own?.codes && now - own.sealedAt <= ticketLifeMs) return { view: codesView(view, own.codes), ...known }
+  if (own?.codes && now - own.sealedAt <= ticketLifeMs) return { view: codesView(view, own.codes), ...marked }
   const shown = await section.show(deps, person)
   const asks = !person.isFresh && section.steps !== undefined
   const passkey = asks && live.has_passkey ? await askForPasskey(deps, browser) : undefined
-  return { view: sectionView(view, { shown, done: own?.done, asks, passkey }), ...known }
+  return { view: sectionView(view, { shown, done: own?.done, asks, passkey }), ...marked }
 }
 
 function queryOf({ app, return_to: returnTo }: { app: string; return_to: string }): AccountQuery {
@@ -169,7 +111,7 @@ function formRefusalOf(said: SaidRefusal | undefined): FormRefusal | undefined {
 }
 
 /** Takes a form of a section. Whatever comes of it, the browser goes on to the section. */
-export async function takeStep(
+export async function takeForm(
   deps: Deps<Pool>,
   section: Section,
   form: AccountForm,

@@ -10,8 +10,7 @@ import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/rando
 import { SpentField } from '../../models/spent-field.ts'
 import type { KeptTrust } from '../../models/trusted-browser.ts'
 import { User } from '../../models/user.ts'
-import { openRequest } from '../../resources/grants/requests.ts'
-import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
+import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { findUserInPools } from '../../resources/users/find-users.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
@@ -21,7 +20,6 @@ import { findPasskey, provePasskey, type TriedPasskey } from '../sign-in/passkey
 import { firstFactor, firstFactorOf, passSecondFactor } from '../sign-in/prove.ts'
 import { type FirstFactorTicket, ticketLifeMs } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import { foreseeStep } from './authorize.ts'
 
 /** A browser in the middle of an authorization request. */
 export interface Journey {
@@ -163,28 +161,4 @@ export function isGoodFor(deps: Deps, ticket: FirstFactorTicket, user: PooledUse
 export async function spendTicket(deps: Deps<Tx>, ticket: FirstFactorTicket): Promise<void> {
   const row = { hash: hashOpaqueToken(ticket.id), expires_at: ticket.firstProvenAt + ticketLifeMs }
   if (!(await SpentField.spend(deps.db, row))) throw new ApiError('invalid_token')
-}
-
-/**
- * Asks the admins to let the person who is signed in into the app. Returns false if the page does not offer that now. Throws what
- * `openRequest` throws.
- */
-export async function askForAccess(
-  deps: Deps<Pool>,
-  { request, secret }: Journey,
-  userId: string | undefined,
-  actor: Actor,
-): Promise<boolean> {
-  const { person, step } = await foreseeStep(deps, request, secret, actor)
-  const isOffered = 'refuse' in step && step.refuse === 'app_access_denied'
-  if (!person || person.user.id !== userId || !isOffered) return false
-  await openRequest(deps, { user: person.user, app: request.app, message: null }, actor)
-  return true
-}
-
-/** Signs the person out in this browser. The apps that they entered are left alone. */
-export async function signOut(deps: Deps<Pool>, { secret }: Pick<Journey, 'secret'>, actor: Actor): Promise<void> {
-  const live = await findBrowserSession(deps, secret)
-  if (!live) return
-  await transaction(deps, (deps) => endBrowserSession(deps, { id: live.browser_session_id, reason: 'another_account' }, actor))
 }
