@@ -70,9 +70,9 @@ export interface Auth<Name extends string = string> {
   readonly api: ServiceApi
   /**
    * Calls `handler` with each change of a user of this app, one at a time and at least once, so that the app can keep a table of
-   * its users right (docs/guard-a-backend/user-changes.md). If the handler throws, the changes since the last cursor come again later. Needs the
-   * app's own key; what prevents reading is in the log. Does not keep the process alive. Returns a function that stops it, as
-   * `close` does.
+   * its users right (docs/guard-a-backend/user-changes.md). If the handler throws, the changes since the last cursor come again
+   * later. Needs the app's own key; what prevents reading is in the log. Does not keep the process alive. Returns a function that
+   * stops it, as `close` does.
    *
    * @example
    * const stop = auth.onUserChange(

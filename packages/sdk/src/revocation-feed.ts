@@ -34,8 +34,8 @@ const UNREADY_EVERY_MS = 60_000
 const SILENCE_MS = 20_000
 
 /**
- * Follows the revocations of the service (docs/guard-a-backend/revocation.md): by server-sent events while they come through, otherwise by
- * polling. It works in the background, never throws, and does not keep the process alive.
+ * Follows the revocations of the service (docs/guard-a-backend/revocation.md): by server-sent events while they come through,
+ * otherwise by polling. It works in the background, never throws, and does not keep the process alive.
  */
 export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }: FeedOptions): RevocationFeed {
   const { now, tell, warn, closing } = config

@@ -4,7 +4,8 @@ import { type AuthOptions, readConfig } from './config.ts'
 import { openNodeKeys } from './node-platform.ts'
 import { keyIdOf } from './protocol.ts'
 
-// Tokens for the tests, signed without any code of the package except for the `kid`, of which docs/guard-a-backend/tokens.md has two samples.
+// Tokens for the tests, signed without any code of the package except for the `kid`, of which docs/guard-a-backend/tokens.md has
+// two samples.
 
 export const SECRET = 'the secret that the tests share with nobody'
 export const PREVIOUS_SECRET = 'the secret that the tests had before, ünd ä bit'

@@ -42,8 +42,8 @@ interface Page {
 const LONGEST_BACKOFF_MS = 60_000
 
 /**
- * Polls the changes of the app's users (docs/guard-a-backend/user-changes.md) until `stopping` or `auth.close()`. It works in the background, never
- * throws, and does not keep the process alive.
+ * Polls the changes of the app's users (docs/guard-a-backend/user-changes.md) until `stopping` or `auth.close()`. It works in the
+ * background, never throws, and does not keep the process alive.
  */
 export function onUserChange(
   config: Config,

@@ -16,8 +16,8 @@ export const MISSING_HINT = 'expected Authorization: Bearer <token>'
 const wellFormed = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
 /**
- * Returns a verifier. It checks in the order of `docs/guard-a-backend/tokens.md`: size, header, signature, claims, app, revocation. It trusts
- * nothing in a token before its signature has been checked. `feed` refuses revoked tokens.
+ * Returns a verifier. It checks in the order of `docs/guard-a-backend/tokens.md`: size, header, signature, claims, app, revocation.
+ * It trusts nothing in a token before its signature has been checked. `feed` refuses revoked tokens.
  */
 export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'check'>): Verify {
   const { maxTokenBytes, cacheTokens, keyring, secrets } = config

@@ -81,7 +81,10 @@ const hosts = list().transform((entries, context) =>
   }),
 )
 
-/** What docs/reference/configuration.md says about a setting that is not set. `inProduction` is for a production default that differs. */
+/**
+ * What docs/reference/configuration.md says about a setting that is not set. `inProduction` is for a production default that
+ * differs.
+ */
 export interface SettingNotes {
   default?: string
   inProduction?: string

@@ -20,8 +20,8 @@ if (process.argv.includes('serve')) {
 
 /**
  * Lets V8's space for new objects grow to `bytes`, and no further. In the 2 MB that it begins with, requests at once outlive its
- * collections, and the server spends a quarter more CPU time; left alone, it grows to 100 MB. V8 takes a limit only from the command
- * line, but reads the factor each time the space may grow, which it does when many objects have outlived a collection.
+ * collections, and the server spends a quarter more CPU time; left alone, it grows to 100 MB. V8 takes a limit only from the
+ * command line, but reads the factor each time the space may grow, which it does when many objects have outlived a collection.
  */
 function growSpaceForNewObjects(bytes: number): void {
   setFlagsFromString('--semi-space-growth-factor=2')

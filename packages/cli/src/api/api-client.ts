@@ -322,7 +322,10 @@ interface CallInit {
   body?: unknown
 }
 
-/** Creates the typed client. Its calls throw unless the answer is a success. A body of bytes is sent unchanged; an image is returned as bytes. */
+/**
+ * Creates the typed client. Its calls throw unless the answer is a success. A body of bytes is sent unchanged; an image is returned
+ * as bytes.
+ */
 export function createApi(wire: Wire, baseUrl: string, session: Session | undefined): Api {
   const call = async (method: string, path: string, { params, headers, body }: CallInit = {}) => {
     const url = baseUrl + filledPath(path, params?.path) + queryText(params?.query)

@@ -55,8 +55,8 @@ export const createApp = command({
 })
 
 /**
- * Gives a new app a signing key of its own, which no other consumer holds, and a client secret. Nobody has a token of it yet, so the
- * steps of the key change follow one another. In a dry run there is no app to do this to.
+ * Gives a new app a signing key of its own, which no other consumer holds, and a client secret. Nobody has a token of it yet, so
+ * the steps of the key change follow one another. In a dry run there is no app to do this to.
  */
 async function completeStandard(
   { api, io, settings }: Tools,

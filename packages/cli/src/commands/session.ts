@@ -224,8 +224,8 @@ export const whoami = command({
 const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /**
- * Signs a person in who allows it in a browser elsewhere (RFC 8628). Throws `device_grant_denied`, `device_code_expired`, and what the
- * service refuses.
+ * Signs a person in who allows it in a browser elsewhere (RFC 8628). Throws `device_grant_denied`, `device_code_expired`, and what
+ * the service refuses.
  */
 async function signInByDevice({ io, anonymousApi }: Pick<Tools, 'io' | 'anonymousApi'>, baseUrl: string): Promise<Tokens> {
   const api = anonymousApi(baseUrl)

@@ -9,7 +9,10 @@ import { settledChange } from './plan-changes.ts'
 import type { Installation } from './read-installation.ts'
 import type { Fault } from './schema.ts'
 
-/** Refusals without a field that no other change and no retry would lift. The last three are of this entry, for a caller who may write others. */
+/**
+ * Refusals without a field that no other change and no retry would lift. The last three are of this entry, for a caller who may
+ * write others.
+ */
 const ofEntry = ['system_admin_required', 'scope_required', 'service_mismatch']
 const final = ['app_code_taken', 'built_in', ...ofEntry]
 

@@ -140,7 +140,9 @@ function named(ids: readonly string[]): string {
   return ids.length > 3 ? `${shown} and ${counted(ids.length - 3, 'other server')}` : shown
 }
 
-/** Checks the ends of the audit, and tells what was found in it at an upgrade. It does not read all of it, as `audit verify` does. */
+/**
+ * Checks the ends of the audit, and tells what was found in it at an upgrade. It does not read all of it, as `audit verify` does.
+ */
 export async function checkAudit(api: Api): Promise<Finding[]> {
   const check = 'audit'
   const remedy = 'authctl audit verify, and docs/operate/sealed-audit.md, "When verify names an event"'

@@ -10,7 +10,8 @@ export function findBrowser(
   if (!command) return undefined
   const [program, ...words] = command
   return (url, onFailure) => {
-    // Loaded late, since most commands open nothing. Without a shell, so that nothing in the URL is a command. The browser goes on when authctl ends.
+    // Loaded late, since most commands open nothing. Without a shell, so that nothing in the URL is a command. The browser goes on
+    // when authctl ends.
     process
       .getBuiltinModule('node:child_process')
       .spawn(program, [...words, url], { stdio: 'ignore', detached: true })

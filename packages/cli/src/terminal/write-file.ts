@@ -32,8 +32,8 @@ export function assertWritable(file: string): void {
 }
 
 /**
- * Throws `file_unwritable`, also if the file exists and `replaces` is false. Only its owner may read a private file. It is replaced as a
- * whole, because it may hold what is nowhere else.
+ * Throws `file_unwritable`, also if the file exists and `replaces` is false. Only its owner may read a private file. It is replaced
+ * as a whole, because it may hold what is nowhere else.
  */
 export function writeFile(file: string, content: string, { isPrivate = false, replaces = true } = {}): void {
   const mode = isPrivate ? 0o600 : 0o666

@@ -27,8 +27,8 @@ const longestPatienceMs = 10 * 60_000
 const callbackPath = '/callback'
 
 /**
- * Signs a person in at the sign-in page of the service, which answers to a port of this machine. Returns undefined if the service has
- * no such page. Throws `sign_in_timeout`, and the error that the page answers with.
+ * Signs a person in at the sign-in page of the service, which answers to a port of this machine. Returns undefined if the service
+ * has no such page. Throws `sign_in_timeout`, and the error that the page answers with.
  */
 export async function signInByBrowser(
   tools: Pick<Tools, 'io' | 'anonymousApi'>,

@@ -36,16 +36,16 @@ export interface BrowserAuth {
    */
   signIn(options?: SignInOptions): Promise<void>
   /**
-   * Ends what `signIn` or `signOut` began, from the answer in `url` (default the page's address): signs the user in, and returns the
-   * path that they wanted to go to. Returns undefined if `url` has no such answer, so you may call it on every load; for the same
-   * answer, it gives the same result. Removes the answer from the address bar, and never navigates. Throws `sign_in_mismatch`, the
-   * error that the service sent (`access_denied`, `login_required`, …), and its refusals of the code (`invalid_grant`, …).
+   * Ends what `signIn` or `signOut` began, from the answer in `url` (default the page's address): signs the user in, and returns
+   * the path that they wanted to go to. Returns undefined if `url` has no such answer, so you may call it on every load; for the
+   * same answer, it gives the same result. Removes the answer from the address bar, and never navigates. Throws `sign_in_mismatch`,
+   * the error that the service sent (`access_denied`, `login_required`, …), and its refusals of the code (`invalid_grant`, …).
    */
   handleRedirect(url?: string): Promise<Returned | undefined>
   /**
    * Leaves this page for a fresh proof if an API has asked for one: if `response` has the challenge of RFC 9470, as the guards with
-   * `maxAgeSec` or `amr` send it. Resolves to whether it has. The user comes back as from `signIn`, and the new session replaces the
-   * one before it; if it is another user who comes back, `handleRedirect` throws `user_mismatch`, and nothing changes. Throws
+   * `maxAgeSec` or `amr` send it. Resolves to whether it has. The user comes back as from `signIn`, and the new session replaces
+   * the one before it; if it is another user who comes back, `handleRedirect` throws `user_mismatch`, and nothing changes. Throws
    * `config_invalid` if the API of another origin does not show the challenge to the page, and what `signIn` throws.
    *
    * @example
@@ -415,7 +415,9 @@ export class TabAuth implements BrowserAuth {
     }
   }
 
-  /** Stores the session of an answer for all tabs, and ends the previous one. With `userId`, nobody else may be or become signed in. */
+  /**
+   * Stores the session of an answer for all tabs, and ends the previous one. With `userId`, nobody else may be or become signed in.
+   */
   async #begin(answer: unknown, sentAt: number, userId?: string): Promise<SignedIn> {
     const session = readTokens(answer, sentAt)
     if (!session) throw unreachable()

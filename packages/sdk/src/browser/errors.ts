@@ -21,7 +21,9 @@ type OwnCode =
   | 'user_mismatch'
   /** The service has no sign-in page: it is too old, or its `PUBLIC_URL` has a path. */
   | 'sign_in_unavailable'
-  /** The app demands a second factor that this call cannot take, such as a passkey: sign the user in on the sign-in page (`signIn`). */
+  /**
+   * The app demands a second factor that this call cannot take, such as a passkey: sign the user in on the sign-in page (`signIn`).
+   */
   | 'sign_in_required'
   /** An option is missing or wrong. */
   | 'config_invalid'

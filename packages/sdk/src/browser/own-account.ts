@@ -217,8 +217,8 @@ export class OwnAccount {
   }
 
   /**
-   * Deletes the account, and signs out in every tab. An account with a password always needs `password`. For an account without one,
-   * the service mails a link that deletes it: then `mailed` is true, and this tab stays signed in.
+   * Deletes the account, and signs out in every tab. An account with a password always needs `password`. For an account without
+   * one, the service mails a link that deletes it: then `mailed` is true, and this tab stays signed in.
    */
   readonly delete = (proof: IdentityProof = {}): Promise<Outcome<{ readonly mailed: boolean }>> =>
     outcomeOf(async () => {

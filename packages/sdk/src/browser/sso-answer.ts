@@ -5,7 +5,9 @@ export interface SsoAnswer {
   readonly error: string | undefined
 }
 
-/** Returns the answer in an address, or undefined if there is none. An answer of the sign-in page, which has `iss`, is another one. */
+/**
+ * Returns the answer in an address, or undefined if there is none. An answer of the sign-in page, which has `iss`, is another one.
+ */
 export function readSsoAnswer(url: string): SsoAnswer | undefined {
   if (!URL.canParse(url)) return undefined
   const { state, code, error, iss } = Object.fromEntries(new URL(url).searchParams)

@@ -68,8 +68,8 @@ export interface TestAuth<Name extends string = string> {
     /** Makes the service reachable again. Resolves when `auth` has received everything that was revoked meanwhile. */
     up(): Promise<void>
     /**
-     * Adds a change to those that `auth.onUserChange` reads: at once when it is called, and then every 30 to 60 s. So add what a test
-     * needs before that.
+     * Adds a change to those that `auth.onUserChange` reads: at once when it is called, and then every 30 to 60 s. So add what a
+     * test needs before that.
      */
     changeUser(change: TestUserChange): void
     /** Sets whom the sign-in page of the service signs in. With `null` they cancel, and the app gets `access_denied`. */
@@ -174,7 +174,9 @@ function createClock() {
   const startedMs = Date.now()
   return {
     now: () => startedMs + advancedMs,
-    /** The clock of an app in another process runs, so that of the service runs too. They differ only by what the test has advanced. */
+    /**
+     * The clock of an app in another process runs, so that of the service runs too. They differ only by what the test has advanced.
+     */
     running: () => Date.now() + advancedMs,
     advance(seconds: number) {
       advancedMs += seconds * 1000

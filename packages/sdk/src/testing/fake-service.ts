@@ -51,8 +51,8 @@ interface DeclaredPermission {
 }
 
 /**
- * Starts the part of the service that an app calls, on loopback: for its backend the settings, revocations, permission registration,
- * introspection and health, for its users sign-in.
+ * Starts the part of the service that an app calls, on loopback: for its backend the settings, revocations, permission
+ * registration, introspection and health, for its users sign-in.
  */
 export function startFakeService(options: FakeServiceOptions): FakeService {
   const { secret, serviceToken, app, now } = options

@@ -63,8 +63,8 @@ const refuse = (status: number, code: string): Reply => ({ status, body: { statu
 
 /**
  * The part of the fake service that pages and server-rendered apps call: logins, refresh with rotation, and a sign-in page that
- * answers at once, with PKCE. The user that it signs in has just shown a password, and a second factor if they own one or the app asks
- * for one.
+ * answers at once, with PKCE. The user that it signs in has just shown a password, and a second factor if they own one or the app
+ * asks for one.
  */
 export class FakeSignIn {
   readonly #options: FakeSignInOptions

@@ -16,7 +16,9 @@ export function headerFor(secret: string): { alg: string; typ: string; kid: stri
   return { alg: 'HS256', typ: 'JWT', kid }
 }
 
-/** Whether a consumer that holds the secret signed this assertion (docs/guard-a-backend/revocation.md). Does not check its times. */
+/**
+ * Whether a consumer that holds the secret signed this assertion (docs/guard-a-backend/revocation.md). Does not check its times.
+ */
 export function isAssertion(assertion: string, secret: string): boolean {
   const [header = '', payload = ''] = assertion.split('.')
   const key = new Uint8Array(hkdfSync('sha256', secret, '', CONSUMER_KEY_INFO, CONSUMER_KEY_BYTES))

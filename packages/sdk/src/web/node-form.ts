@@ -39,13 +39,13 @@ export interface NodeMiddleware {
 export interface NodeSession<Name extends string = string> {
   /**
    * Answers the paths to sign in and out. For every other request, renews the session if it is due; `getAuth(request)` then returns
-   * the principal, or undefined if nobody is signed in (Koa: `ctx.state.auth`). Use it before the routes: `app.use(session.node.handle)`,
-   * Fastify: `app.addHook('onRequest', session.node.handle)`.
+   * the principal, or undefined if nobody is signed in (Koa: `ctx.state.auth`). Use it before the routes:
+   * `app.use(session.node.handle)`, Fastify: `app.addHook('onRequest', session.node.handle)`.
    */
   readonly handle: NodeMiddleware
   /**
-   * Lets a request through if somebody is signed in and meets the requirements. Otherwise it leads a browser to sign in, and answers
-   * a script with 401 or 403 in the service's error shape. Throws `CONFIG_INVALID` for a misspelt requirement.
+   * Lets a request through if somebody is signed in and meets the requirements. Otherwise it leads a browser to sign in, and
+   * answers a script with 401 or 403 in the service's error shape. Throws `CONFIG_INVALID` for a misspelt requirement.
    */
   requireSession(requirements?: Requirements<NoInfer<Name>, IncomingMessage, 'user'>): NodeMiddleware
 }
@@ -171,8 +171,8 @@ function exchangeOf([first, second, third]: unknown[]): Exchange {
 }
 
 /**
- * When the head is written, overrides what the app says about caching, such as middleware for static files, and leaves out the cookies
- * of a session that has ended since: `stale` returns them.
+ * When the head is written, overrides what the app says about caching, such as middleware for static files, and leaves out the
+ * cookies of a session that has ended since: `stale` returns them.
  */
 function adjustHead(response: ServerResponse, stale: () => readonly string[]): void {
   const { writeHead } = response

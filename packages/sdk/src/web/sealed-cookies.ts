@@ -126,7 +126,8 @@ function utf8(text: string): Uint8Array<ArrayBuffer> {
 /**
  * Reads a `Cookie` header. Of two cookies with one name, the first counts, as browsers send the more specific one first. Only what
  * browsers put between cookies is cut off: with other white space, such as U+00A0, a name is another one, which has no prefix
- * for the browser, so that any host of the domain can set it. Strangers choose the header, so the work must not grow faster than it.
+ * for the browser, so that any host of the domain can set it. Strangers choose the header, so the work must not grow faster than
+ * it.
  */
 export function readCookies(header: string | null | undefined): Cookies {
   const cookies = new Map<string, string>()

@@ -85,8 +85,8 @@ export class SessionCore<Name extends string> {
   }
 
   /**
-   * Returns the answer to a request that failed with `error`. Rethrows errors that are not about the caller, and of those that a handler
-   * threw, errors about other tokens.
+   * Returns the answer to a request that failed with `error`. Rethrows errors that are not about the caller, and of those that a
+   * handler threw, errors about other tokens.
    */
   async refuse(incoming: Incoming, error: unknown, isOfHandler?: boolean): Promise<Answer> {
     return (await this.#signIn()).refuse(incoming, error, isOfHandler)

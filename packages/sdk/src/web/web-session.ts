@@ -24,10 +24,9 @@ export type SessionHandler<Incoming extends Request, Context, Answer> = (
 /** The sessions of a server-rendered app, in encrypted cookies. You can call each function without the object. */
 export interface WebSession<Name extends string = string> {
   /**
-   * Answers the paths to sign in and out: `GET /login`, `GET /callback`, `POST /logout`, which ends the session of this app only, and
-   * `POST /logout?browser`, which also signs out at the service. Resolves to undefined for every other
-   * request, or, with `next`, to its answer: `next` gets the request with the session renewed if that was due, and its answer carries
-   * the cookies.
+   * Answers the paths to sign in and out: `GET /login`, `GET /callback`, `POST /logout`, which ends the session of this app only,
+   * and `POST /logout?browser`, which also signs out at the service. Resolves to undefined for every other request, or, with
+   * `next`, to its answer: `next` gets the request with the session renewed if that was due, and its answer carries the cookies.
    */
   handle(request: Request): Promise<Response | undefined>
   handle<Incoming extends Request>(
@@ -35,13 +34,13 @@ export interface WebSession<Name extends string = string> {
     next: (request: Incoming) => Response | Promise<Response>,
   ): Promise<Response>
   /**
-   * Returns who is signed in. With a request, renews the session if that is due, and hands the cookies back in `headers`. With headers
-   * alone, as in server components, no cookie can be set, so the session is not renewed: let `handle` run before.
+   * Returns who is signed in. With a request, renews the session if that is due, and hands the cookies back in `headers`. With
+   * headers alone, as in server components, no cookie can be set, so the session is not renewed: let `handle` run before.
    */
   getSession(of: Request | Headers): Promise<Session<Name>>
   /**
-   * Guards a handler: `getAuth(request)` then returns the principal. A browser that opens a page is led to sign in and comes back; a
-   * script gets 401, a lack of rights 403, and an unsafe request of another site 403, in the service's error shape. Throws
+   * Guards a handler: `getAuth(request)` then returns the principal. A browser that opens a page is led to sign in and comes back;
+   * a script gets 401, a lack of rights 403, and an unsafe request of another site 403, in the service's error shape. Throws
    * `CONFIG_INVALID` for a misspelt requirement.
    */
   requireSession(
@@ -54,9 +53,9 @@ export interface WebSession<Name extends string = string> {
 }
 
 /**
- * Creates the sessions of an app whose pages are rendered by a server. Users sign in on the page of the service; their tokens stay in
- * encrypted cookies, which no script can read. Throws `CONFIG_INVALID`, naming every setting that is wrong; with `lazy`, the first
- * request throws it.
+ * Creates the sessions of an app whose pages are rendered by a server. Users sign in on the page of the service; their tokens stay
+ * in encrypted cookies, which no script can read. Throws `CONFIG_INVALID`, naming every setting that is wrong; with `lazy`, the
+ * first request throws it.
  *
  * @example
  * const session = createWebSession(createAuth())

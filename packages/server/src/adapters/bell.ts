@@ -1,6 +1,9 @@
 type Kind = 'webhook' | 'mail'
 
-/** Tells a worker of this process that there is work, of any kind or of one. A ring without a listener is lost, but workers also poll. */
+/**
+ * Tells a worker of this process that there is work, of any kind or of one. A ring without a listener is lost, but workers also
+ * poll.
+ */
 export class Bell {
   onRing: (kind?: Kind) => void = () => {}
 

@@ -68,8 +68,8 @@ export class PasswordHasher {
       minThreads,
       maxThreads: this.#threads,
       concurrentTasksPerWorker: laneCount,
-      // A thread needs about 5 MB, and more only while it strips the types of the sources. V8 lets garbage grow to half of the limit
-      // before it collects it.
+      // A thread needs about 5 MB, and more only while it strips the types of the sources. V8 lets garbage grow to half of the
+      // limit before it collects it.
       resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: isSource ? 32 : 12 },
       idleTimeout: 30_000,
       // Its histograms of wait and run times are not used.

@@ -10,7 +10,8 @@ const pauseMs = 200
 
 /**
  * Runs a transaction that locks tables which requests use. It gives up a wait before Postgres would look for a deadlock and end a
- * request, and tries again. Each try waits longer, so that it comes through among many long requests too. After `mostTries` it throws.
+ * request, and tries again. Each try waits longer, so that it comes through among many long requests too. After `mostTries` it
+ * throws.
  */
 export async function amongRequests<T>(db: Knex, run: (trx: Tx) => Promise<T>, mostTries = Number.POSITIVE_INFINITY): Promise<T> {
   for (let tries = 1; ; tries += 1) {

@@ -22,9 +22,15 @@ const aheadMs = 62 * dayMs
 const marginMs = 14 * dayMs
 /** An event of a later time was not written by the service. */
 const latestMs = 366 * dayMs
-/** Postgres looks through the rest while it makes a month, and holds up the events that belong there. This takes a tenth of a second. */
+/**
+ * Postgres looks through the rest while it makes a month, and holds up the events that belong there. This takes a tenth of a
+ * second.
+ */
 const mostRestBytes = 2 ** 26
-/** The last waits long enough for Postgres to end a vacuum in its way. A vacuum against wraparound goes on, and the next run tries again. */
+/**
+ * The last waits long enough for Postgres to end a vacuum in its way. A vacuum against wraparound goes on, and the next run tries
+ * again.
+ */
 const mostTries = 5
 
 const bound = 'audit_events_bound'

@@ -246,7 +246,8 @@ interface Migrating {
  * limit, since it may wait for other servers. Throws SchemaTooNewError or SchemaDiffersError.
  */
 export async function migrateDatabase({ config, db, clock }: Migrating): Promise<string[]> {
-  // A password alone should not open the administration of a new service. Where it has no pages, nobody could set a second factor up.
+  // A password alone should not open the administration of a new service. Where it has no pages, nobody could set a second factor
+  // up.
   const ofAuthctl = config.production && new URL(config.publicUrl).pathname === '/' ? { require_two_factor: 'everyone' } : {}
   if (!isPostgres(db)) return migrate(db, clock(), migrations, ofAuthctl)
   return withoutLimit({ config, db }, (patient) => migrate(patient, clock(), migrations, ofAuthctl))

@@ -8,7 +8,9 @@ export class SchemaDiffersError extends Error {
   }
 }
 
-/** A newer server migrated the database, and this one would misread it. `barring` names the migrations, and what each of them needs. */
+/**
+ * A newer server migrated the database, and this one would misread it. `barring` names the migrations, and what each of them needs.
+ */
 export class SchemaTooNewError extends Error {
   constructor(barring: readonly string[]) {
     super(`the database schema is newer than this server (it has ${barring.join(', ')}); run the newer version`)

@@ -51,8 +51,8 @@ export async function backUpFile(source: string, target: string, { force }: { fo
 }
 
 /**
- * Throws SqliteFileError if the target, or a log beside it, is a file of the database, under whatever name: replacing one would lose what is written
- * from then on, and SQLite would apply a log to a database that it does not belong to.
+ * Throws SqliteFileError if the target, or a log beside it, is a file of the database, under whatever name: replacing one would
+ * lose what is written from then on, and SQLite would apply a log to a database that it does not belong to.
  */
 function assertBesideDatabase(source: string, target: string): void {
   // SQLite follows a link to the database, and keeps the log beside the file that it leads to.

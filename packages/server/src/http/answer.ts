@@ -135,7 +135,10 @@ async function whatTheySent(
   return { caller, bearer, client, params, query, body, headers, cookies, lines, bytes, sentBack, rawBody: sent.verbatim, origin }
 }
 
-/** Throws `validation_failed` if somebody of the help desk gives no reason, and `system_admin_required` if they may not help this user. */
+/**
+ * Throws `validation_failed` if somebody of the help desk gives no reason, and `system_admin_required` if they may not help this
+ * user.
+ */
 async function assertMayAct(
   deps: Deps,
   { helps }: Route,
@@ -191,7 +194,8 @@ export function errorHandler(deps: Deps): Middleware {
       await next()
     } catch (thrown) {
       const error = toApiError(thrown)
-      // A 503 without a cause is a decision of the service, such as to open no stream while it stops. The line of the request has it.
+      // A 503 without a cause is a decision of the service, such as to open no stream while it stops. The line of the request has
+      // it.
       if (error.status >= 500 && error.cause !== undefined) {
         deps.logger.error({ ...ctx.state.lineFields, code: error.code, err: error.cause }, 'request failed')
       }

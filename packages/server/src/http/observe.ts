@@ -103,7 +103,10 @@ function countOnPage({ logins, registrations }: Metrics, method: Counted, errorC
   else logins.inc({ method, outcome: errorCode ?? 'success' })
 }
 
-/** Counts every response by route, and some calls by outcome, on pages too. Without a route, both labels are `none`, whatever was requested. */
+/**
+ * Counts every response by route, and some calls by outcome, on pages too. Without a route, both labels are `none`, whatever was
+ * requested.
+ */
 export function countReplies({ metrics }: Deps): Middleware {
   return async (ctx: Context, next: Next) => {
     const started = performance.now()

@@ -95,16 +95,17 @@ export type AuthenticateCaller = (deps: Deps, bearer: string) => Promise<Caller>
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /**
-   * Relative to `/api/v1`, or to the root outside the API. Parameters are in braces: `/admin/apps/{appId}`. Their names are those of
-   * `pathParameters`, which says what each may be.
+   * Relative to `/api/v1`, or to the root outside the API. Parameters are in braces: `/admin/apps/{appId}`. Their names are those
+   * of `pathParameters`, which says what each may be.
    */
   path: string
   tag: string
   summary: string
   description?: string
   /**
-   * How it shows answers and errors, and reads bodies. `json`: as JSON (the default). `oauth`: JSON for standard OAuth clients, which
-   * may send a form, and the token of a service account in HTTP Basic or as `client_secret` in the body. `page`: HTML and forms.
+   * How it shows answers and errors, and reads bodies. `json`: as JSON (the default). `oauth`: JSON for standard OAuth clients,
+   * which may send a form, and the token of a service account in HTTP Basic or as `client_secret` in the body. `page`: HTML and
+   * forms.
    */
   speaks?: 'json' | 'oauth' | 'page'
   /** How an `oauth` route shows errors. */

@@ -60,7 +60,9 @@ const purpose = 'gatehouse-sealed-audit'
 /** The values of `xid` that are no transaction. `former`: the row is older than batches. `counting`: it still counts. */
 export const Position = { former: 0, counting: -1 } as const
 
-/** Proves rows of the audit log, and chains them, with keys derived from `AUTH_ENCRYPTION_KEY`. See docs/operate/sealed-audit.md. */
+/**
+ * Proves rows of the audit log, and chains them, with keys derived from `AUTH_ENCRYPTION_KEY`. See docs/operate/sealed-audit.md.
+ */
 export class AuditProofs {
   /** The keys of the configuration, and those that were replaced. */
   readonly #keys = new Map<string, HmacSha256>()
@@ -212,8 +214,8 @@ export interface BatchFacts {
 }
 
 /**
- * The digest of events, each as the database shows it: null for one that may change. Each text shows where it ends, so no other events
- * have the same texts in a row.
+ * The digest of events, each as the database shows it: null for one that may change. Each text shows where it ends, so no other
+ * events have the same texts in a row.
  */
 export function contentOf(events: readonly (string | null)[]): string {
   return events.includes(null) ? '' : hash('sha256', events.join('\n'), 'base64url')

@@ -96,7 +96,9 @@ interface Authority {
 export interface UserAuthority extends Authority {
   /** Whether whatever the caller does for a user needs a reason. */
   helpsWithReason: boolean
-  /** For doing something to the account of a user. `ofAdmin`: the user, or one with the same e-mail, holds a further global role. */
+  /**
+   * For doing something to the account of a user. `ofAdmin`: the user, or one with the same e-mail, holds a further global role.
+   */
   refuseHelp(ofAdmin: boolean): Refusal | undefined
   /** For adding or removing a way to sign in at `now`. `factorSince` is when the second factor was activated, or null. */
   refuseCredentialChange(at: { now: number; factorSince: number | null }): Refusal | undefined
@@ -169,8 +171,8 @@ function isFresh(
 }
 
 /**
- * Holders of these roles administer only with the token of an active app of AUTH_ADMIN_APP_CODES, so tokens that another app leaks give
- * no admin rights. A token without an app administers only if the setting has `*` and AUTH_ALLOW_BASE_USER_LOGIN is off.
+ * Holders of these roles administer only with the token of an active app of AUTH_ADMIN_APP_CODES, so tokens that another app leaks
+ * give no admin rights. A token without an app administers only if the setting has `*` and AUTH_ALLOW_BASE_USER_LOGIN is off.
  */
 function refuseAdministration(
   { adminRoles: held, app }: UserSession,

@@ -15,7 +15,9 @@ function plain(address: string): string {
   return parsed.match(translated, 96) ? new ipaddr.IPv4(parsed.toByteArray().slice(12)).toString() : address
 }
 
-/** Leaves out the zone of a link-local address: it names a network card of this machine, in more characters than the parser knows. */
+/**
+ * Leaves out the zone of a link-local address: it names a network card of this machine, in more characters than the parser knows.
+ */
 function parseIPv6(address: string): ipaddr.IPv6 {
   return ipaddr.IPv6.parse(address.replace(/%.*/, ''))
 }

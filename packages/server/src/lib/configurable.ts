@@ -1,5 +1,5 @@
-// What the scope `admin:configure` covers, beside `lib/authority.ts`, which says where it opens a door. Everything else is refused: a
-// setting that is new tomorrow, and every setting that lets somebody in, sends something elsewhere, or gives a right.
+// What the scope `admin:configure` covers, beside `lib/authority.ts`, which says where it opens a door. Everything else is refused:
+// a setting that is new tomorrow, and every setting that lets somebody in, sends something elsewhere, or gives a right.
 
 /** Settings of an app that may take any value. They only change what people see. */
 const free: ReadonlySet<string> = new Set([
@@ -45,8 +45,8 @@ interface ConfiguredRole {
 }
 
 /**
- * Why `admin:configure` may not create or change a role, or undefined. Anybody can come to hold a role that is global, built in, given by
- * an `org_admin` or named by an app: by registering, by founding an organization or by what a client asks for.
+ * Why `admin:configure` may not create or change a role, or undefined. Anybody can come to hold a role that is global, built in,
+ * given by an `org_admin` or named by an app: by registering, by founding an organization or by what a client asks for.
  */
 export function beyondRole(role: ConfiguredRole, { isNamedByApp }: { isNamedByApp: boolean }): string | undefined {
   if (role.scope !== 'org') return 'global roles'

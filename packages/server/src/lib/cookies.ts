@@ -1,6 +1,6 @@
 /**
- * `browser` marks the browser, `session` signs a person in, `device` is the device token of a login, and `trust` stands for a second
- * factor that was shown on an earlier day.
+ * `browser` marks the browser, `session` signs a person in, `device` is the device token of a login, and `trust` stands for a
+ * second factor that was shown on an earlier day.
  */
 export type CookieName = 'browser' | 'session' | 'device' | 'trust'
 export type Cookies = Partial<Record<CookieName, string>>

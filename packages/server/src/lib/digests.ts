@@ -16,8 +16,8 @@ const blockBytes = 64
 const digestBytes = 32
 
 /**
- * HMAC-SHA-256 (RFC 2104) of many short texts with one key. `createHmac` makes an object for each text, which costs three times what
- * the two hashes do. Verifying the audit consists of little else.
+ * HMAC-SHA-256 (RFC 2104) of many short texts with one key. `createHmac` makes an object for each text, which costs three times
+ * what the two hashes do. Verifying the audit consists of little else.
  */
 export class HmacSha256 {
   /** The padded key, and then the text. */

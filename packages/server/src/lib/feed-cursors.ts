@@ -28,15 +28,17 @@ export const partsOfPlace = 16
  * horizon, the last ones for readers amid those of a place that is final: nothing can appear in parts that these have read.
  */
 const cursorsOfPlace = 2 * partsOfPlace
-/** Places of the rows from before the origin. These are ordered by their time, since their transactions may be of another database. */
+/**
+ * Places of the rows from before the origin. These are ordered by their time, since their transactions may be of another database.
+ */
 const placesBefore = 2 ** 22
 /** How many of these places are for rows whose time is after that of the origin, because clocks differ. */
 const placesAhead = Math.floor(placesBefore / 10)
 /**
  * No feed gives more cursors per millisecond, over the time since its origin: that would take 15,000 transactions a second. So a
  * database that was restored from a backup stays above the cursors that it gave after the backup and does not know. Cursors stay
- * below Number.MAX_SAFE_INTEGER until the year 2280 if this speed were held all the time with a failover each day, and until 2540 for a
- * new database. From 2033 on they have 16 digits.
+ * below Number.MAX_SAFE_INTEGER until the year 2280 if this speed were held all the time with a failover each day, and until 2540
+ * for a new database. From 2033 on they have 16 digits.
  */
 const cursorsPerMs = 500
 
@@ -79,9 +81,9 @@ interface Portion {
 }
 
 /**
- * What comes after `seen`, from at most `limit` rows that `seen` does not see, in the order of their positions. They were read after the
- * snapshot `now`, and those that it does not see come with a later portion. The rows of one transaction come together. So a portion
- * that is full leaves out the last transaction, whose rows may be cut off, unless it is the only one.
+ * What comes after `seen`, from at most `limit` rows that `seen` does not see, in the order of their positions. They were read
+ * after the snapshot `now`, and those that it does not see come with a later portion. The rows of one transaction come together. So
+ * a portion that is full leaves out the last transaction, whose rows may be cut off, unless it is the only one.
  */
 export function portionOf(read: readonly Placed[], limit: number, { seen, now }: { seen: Snapshot; now: Snapshot }): Portion {
   const [first, last] = [read[0], read.at(-1)]

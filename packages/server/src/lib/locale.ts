@@ -8,8 +8,8 @@ const maxTagCharacters = 35
 const maxWishCharacters = 1_000
 
 /**
- * A BCP 47 tag as it is stored, such as `pt-BR`. Undefined if the text is none. Longer names than `de` and `gsw` are well-formed, but
- * no language has one: `german` is a mistake.
+ * A BCP 47 tag as it is stored, such as `pt-BR`. Undefined if the text is none. Longer names than `de` and `gsw` are well-formed,
+ * but no language has one: `german` is a mistake.
  */
 export function canonicalLocale(raw: string): string | undefined {
   if (raw.length > maxTagCharacters || !/^[a-z]{2,3}(?:-|$)/i.test(raw)) return undefined

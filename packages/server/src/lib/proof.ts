@@ -49,8 +49,8 @@ export function shownBy(proof: Pick<Proof, 'method' | 'second' | 'signedInAt'>):
 }
 
 /**
- * For a stored session. Earlier versions kept no more than the facts in the tokens. The gate judged the second factor when the session
- * began, so it counts from then.
+ * For a stored session. Earlier versions kept no more than the facts in the tokens. The gate judged the second factor when the
+ * session began, so it counts from then.
  */
 export function storedShown(session: {
   auth_method: string

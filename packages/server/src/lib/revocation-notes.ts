@@ -8,7 +8,10 @@ export type NewRevocation =
 export class RevocationNotes {
   readonly noted: NewRevocation[] = []
 
-  /** Tells local validators once the transaction commits. This service itself refuses the tokens only by the rows that hold the minimums. */
+  /**
+   * Tells local validators once the transaction commits. This service itself refuses the tokens only by the rows that hold the
+   * minimums.
+   */
   note(revocation: NewRevocation): void {
     this.noted.push(revocation)
   }

@@ -20,8 +20,8 @@ interface PendingFactor {
 }
 
 /**
- * Shows the seed of an authenticator app, as a QR code and as text, and asks for the first code (`code`). `before` stands above all,
- * `after` below the form.
+ * Shows the seed of an authenticator app, as a QR code and as text, and asks for the first code (`code`). `before` stands above
+ * all, `after` below the form.
  *
  *     enrolmentView(texts, { pending, form: { action, hidden: { ...carried, step: 'enrol' } }, refusal })
  */

@@ -160,7 +160,9 @@ export function notice(text: string | undefined): Html | undefined {
   return text === undefined ? undefined : html`<p class="notice" role="status">${text}</p>\n`
 }
 
-/** Text to copy. It is a field so that it can be reached and selected with the keyboard, and has lines so that none of it is hidden. */
+/**
+ * Text to copy. It is a field so that it can be reached and selected with the keyboard, and has lines so that none of it is hidden.
+ */
 export function codeField(label: string, value: string, { id = 'code', rows = 3 }: { id?: string; rows?: number } = {}): Html {
   return html`<div class="field">
 <label for="${id}">${label}</label>

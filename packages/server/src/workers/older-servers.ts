@@ -18,8 +18,8 @@ const lookEveryMs = 5_000
  * kept for an hour. All rows that are not settled get new numbers, again and again. An old server may hear of one twice, which does
  * no harm: minimums only rise.
  *
- * What is settled stands in the row, and a row is settled only for the number that the statement saw. So several servers can do this
- * at once, in single statements, and what one that died has left is done by the others. The one with the highest number always
+ * What is settled stands in the row, and a row is settled only for the number that the statement saw. So several servers can do
+ * this at once, in single statements, and what one that died has left is done by the others. The one with the highest number always
  * succeeds. A long transaction's rows are not settled when they appear.
  */
 export function numberForOlderServers(deps: Deps<Pool>, isHearing: () => boolean): Wakeable {

@@ -16,8 +16,8 @@ import type { Channel } from './outbox.ts'
 import { mailWaitsMs } from './retries.ts'
 
 /**
- * Account mail (docs/sign-users-in/account-mail.md). A message that was sent, or was not to be, loses its payload and its address, which
- * may be a stranger's. One that was given up keeps both, so that it can be sent again.
+ * Account mail (docs/sign-users-in/account-mail.md). A message that was sent, or was not to be, loses its payload and its address,
+ * which may be a stranger's. One that was given up keeps both, so that it can be sent again.
  */
 export const mailChannel: Channel = {
   atOnce: 5,

@@ -57,8 +57,8 @@ export const changeRequested = z.object({})
 /**
  * Mails a link to the new address of an account, and tells the present one if it is proven. An account without a password must
  * first allow the change by a link to the present address. Nothing changes until the new address is confirmed, and the answer
- * never reveals whether another user has it. `appId` is the app that the mails name. Throws `app_code_required` for a session without an app, `validation_failed`,
- * `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
+ * never reveals whether another user has it. `appId` is the app that the mails name. Throws `app_code_required` for a session
+ * without an app, `validation_failed`, `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
  */
 export async function requestEmailChange(
   deps: Deps<Pool>,
@@ -141,8 +141,8 @@ async function allowChange(deps: Deps<Pool>, found: SpendableToken, newEmail: st
 /**
  * Undoes a change of the address for a user who can read mail to the old one, and ends every session. It overrides all later
  * changes: a thief cannot keep the account by changing the address twice, or by registering the old one. The password is removed,
- * and so are ways to sign in that came since the change was asked for. A mail asks for a new password. Links mailed since then are dead; links
- * that undo an earlier change still work. Throws `invalid_token`, `email_exists_in_pool`.
+ * and so are ways to sign in that came since the change was asked for. A mail asks for a new password. Links mailed since then are
+ * dead; links that undo an earlier change still work. Throws `invalid_token`, `email_exists_in_pool`.
  */
 export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Actor): Promise<Verified> {
   const found = await getMailToken(deps, token, 'undo_email_change')
@@ -179,7 +179,9 @@ async function removeSquatters(deps: Deps<Tx>, { id, namespace, tags }: PooledUs
   }
 }
 
-/** Removes the password, since the change needed it, and the second factor, passkeys and identities that are newer than the change. */
+/**
+ * Removes the password, since the change needed it, and the second factor, passkeys and identities that are newer than the change.
+ */
 async function removeNewCredentials(
   deps: Deps<Tx>,
   { id: userId, password_hash: hash }: PooledUser,

@@ -101,8 +101,8 @@ export async function describeSelf(deps: Deps, caller: SelfCaller): Promise<Prof
 const profileWrites = { count: 60, seconds: 60 }
 
 /**
- * Changes the names and the locale of the caller's account, and returns what `describeSelf` returns. Reads the session again under the lock of
- * the user's row, so a user who was suspended or deleted in the meantime changes nothing. Throws `rate_limited`,
+ * Changes the names and the locale of the caller's account, and returns what `describeSelf` returns. Reads the session again under
+ * the lock of the user's row, so a user who was suspended or deleted in the meantime changes nothing. Throws `rate_limited`,
  * `token_revoked`, and what `refuseChanged` throws.
  */
 export async function updateSelf(
@@ -134,8 +134,9 @@ export async function updateOnPage(deps: Deps<Pool>, input: UpdateSelfInput, cal
 
 /**
  * Deletes the caller's account as an admin would, and notifies its address. An account without a password is deleted by a link
- * that is mailed to its address instead, unless its user is on the account page and has just signed in there. Throws what `requireFreshProof` throws, `last_system_admin`, `token_revoked` if the
- * session ended in the meantime, and `app_code_required` if there is no app that a mail could name.
+ * that is mailed to its address instead, unless its user is on the account page and has just signed in there. Throws what
+ * `requireFreshProof` throws, `last_system_admin`, `token_revoked` if the session ended in the meantime, and `app_code_required` if
+ * there is no app that a mail could name.
  */
 export async function deleteSelf(
   deps: Deps<Pool>,

@@ -26,10 +26,10 @@ import { findOverridingCaller, logInWith } from '../sign-in/login.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
 /**
- * Registers a user, step by step (docs/why/flows/registration.md). The route has checked who may use `register_or_return`. `rawBody`
- * is for the webhooks. If several calls register one address in overlapping pool sets at once, even on several
- * servers, only one creates the user. Throws `app_code_required`, `app_not_found`, `app_inactive`, `invalid_client`, the policy's
- * codes, `validation_failed`, `user_exists`, `invalid_invitation`, and for `register_or_login` what a login throws.
+ * Registers a user, step by step (docs/why/flows/registration.md). The route has checked who may use `register_or_return`.
+ * `rawBody` is for the webhooks. If several calls register one address in overlapping pool sets at once, even on several servers,
+ * only one creates the user. Throws `app_code_required`, `app_not_found`, `app_inactive`, `invalid_client`, the policy's codes,
+ * `validation_failed`, `user_exists`, `invalid_invitation`, and for `register_or_login` what a login throws.
  */
 export async function register(
   deps: Deps<Pool>,

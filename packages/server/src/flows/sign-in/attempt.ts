@@ -30,10 +30,10 @@ interface AttemptPlan<T extends AttemptTarget> {
 }
 
 /**
- * Runs one attempt to prove who a user is, under the limit and the lockout of its way to sign in. `prove` checks the credentials and
- * does what they are for; it gives the attempt back, or lets `enter` do so. Both limits count credentials that do not fit; any other
- * error gives the attempt back. The result of an attempt is disclosed only while its way to sign in is not locked. Throws `rate_limited`,
- * `account_locked`, and what `target` and `prove` throw.
+ * Runs one attempt to prove who a user is, under the limit and the lockout of its way to sign in. `prove` checks the credentials
+ * and does what they are for; it gives the attempt back, or lets `enter` do so. Both limits count credentials that do not fit; any
+ * other error gives the attempt back. The result of an attempt is disclosed only while its way to sign in is not locked. Throws
+ * `rate_limited`, `account_locked`, and what `target` and `prove` throw.
  */
 export async function withAttempt<T extends AttemptTarget, R>(
   deps: Deps<Pool>,
@@ -53,8 +53,8 @@ export async function withAttempt<T extends AttemptTarget, R>(
 }
 
 /**
- * Counts the attempt, and refuses it while its way to sign in is locked. The target decides which limit counts it, so it is looked up
- * first. A full limit takes precedence over an error of that lookup. Refusals are audited: none has cost a hash.
+ * Counts the attempt, and refuses it while its way to sign in is locked. The target decides which limit counts it, so it is looked
+ * up first. A full limit takes precedence over an error of that lookup. Refusals are audited: none has cost a hash.
  */
 async function begin<T extends AttemptTarget>(
   deps: Deps<Pool>,

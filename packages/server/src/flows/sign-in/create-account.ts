@@ -44,8 +44,8 @@ interface EquippedAccount {
 }
 
 /**
- * The outcome of a registration. `pending` waits for an admin, `unverified` for the user to verify the address, and `unenrolled` for
- * the user to set up the second factor that the app demands.
+ * The outcome of a registration. `pending` waits for an admin, `unverified` for the user to verify the address, and `unenrolled`
+ * for the user to set up the second factor that the app demands.
  */
 export type Access = 'granted' | 'pending' | 'unverified' | 'unenrolled'
 

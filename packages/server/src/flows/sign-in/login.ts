@@ -34,11 +34,11 @@ export interface PasswordLogin {
 }
 
 /**
- * Signs a user in with a password. The steps, as a caller can observe them: count the attempt against its limit, find the app, find the
- * user, refuse a locked way to sign in, verify the password, refuse an address that the app wants verified and that is not, pass the
- * second factor, and then the gate, which checks account, roles and grant (`docs/why/flows/login.md`). A wrong password, an unknown
- * user, a user outside the app's pools and a deleted user cannot be told apart: they take the same time and give the same
- * `invalid_credentials`. Anything that depends on the account is disclosed only after a correct password. Also throws
+ * Signs a user in with a password. The steps, as a caller can observe them: count the attempt against its limit, find the app, find
+ * the user, refuse a locked way to sign in, verify the password, refuse an address that the app wants verified and that is not,
+ * pass the second factor, and then the gate, which checks account, roles and grant (`docs/why/flows/login.md`). A wrong password,
+ * an unknown user, a user outside the app's pools and a deleted user cannot be told apart: they take the same time and give the
+ * same `invalid_credentials`. Anything that depends on the account is disclosed only after a correct password. Also throws
  * `rate_limited`, `account_locked`, `app_code_required`, `app_not_found`, and what the second factor and the gate throw.
  */
 export async function login(deps: Deps<Pool>, input: PasswordLogin, actor: Actor): Promise<TokenAnswer> {
@@ -89,8 +89,8 @@ export async function logInWith(
 async function accept(deps: Deps<Tx>, token: string, verified: PooledUser, actor: Actor): Promise<Acceptance> {
   await lockUserRow(deps, verified.id)
   const user = await getUser(deps, verified.id)
-  // The account was taken over, or its password changed, after the password was checked. The session would be dead, but a membership
-  // would stay.
+  // The account was taken over, or its password changed, after the password was checked. The session would be dead, but a
+  // membership would stay.
   if (user.min_token_version > verified.token_version) throw new ApiError('invalid_credentials')
   return acceptInvitation(deps, token, user, actor)
 }

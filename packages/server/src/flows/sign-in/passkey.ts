@@ -18,8 +18,8 @@ import { proofOfPasskey } from './prove.ts'
 import { challengeLifeMs, openField, sealField } from './sealed-fields.ts'
 
 /**
- * A challenge for an authenticator, to be sealed. After the restore of a backup its time is slightly ahead, so that `spendChallenge` can
- * tell it from one of before.
+ * A challenge for an authenticator, to be sealed. After the restore of a backup its time is slightly ahead, so that
+ * `spendChallenge` can tell it from one of before.
  */
 export async function newChallenge(deps: Deps): Promise<{ challenge: string; sealedAt: number }> {
   const minIat = await (await readCatalog(deps)).getMinIat()
@@ -44,8 +44,8 @@ export async function askForPasskey(deps: Deps, browser: string): Promise<Passke
 }
 
 /**
- * Spends a challenge, whatever comes of it: each is good for one try within five minutes. One from before the restore of a backup is
- * refused, since the database has forgotten what was spent. Throws `invalid_token`.
+ * Spends a challenge, whatever comes of it: each is good for one try within five minutes. One from before the restore of a backup
+ * is refused, since the database has forgotten what was spent. Throws `invalid_token`.
  */
 export async function spendChallenge<T extends { challenge: string; sealedAt: number }>(
   deps: Deps<Pool>,
@@ -101,8 +101,8 @@ export function invalidPasskey(fault: string): ApiError {
 }
 
 /**
- * Proves who a person is by a passkey: both factors, since the device has verified the person. The counter is noted whatever comes of
- * the sign-in; one that has not grown may be a copy's. Throws `invalid_passkey`.
+ * Proves who a person is by a passkey: both factors, since the device has verified the person. The counter is noted whatever comes
+ * of the sign-in; one that has not grown may be a copy's. Throws `invalid_passkey`.
  */
 export async function provePasskey(
   deps: Deps<Pool>,

@@ -207,8 +207,8 @@ async function findUserId(deps: Deps, bearer: string): Promise<string | undefine
 type PersonActor = Actor & { caller: PersonCaller }
 
 /**
- * Renews the proof of a browser session with the password of its person, and the second factor if one is active. Guesses are limited,
- * counted and audited like those of a signed-in user (`proveAgain`). Throws what that throws, `two_factor_required`, and
+ * Renews the proof of a browser session with the password of its person, and the second factor if one is active. Guesses are
+ * limited, counted and audited like those of a signed-in user (`proveAgain`). Throws what that throws, `two_factor_required`, and
  * `token_revoked` if the session has ended meanwhile.
  */
 export async function proveByPassword(

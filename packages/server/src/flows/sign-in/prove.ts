@@ -24,10 +24,10 @@ interface SecondFactorOwner {
 }
 
 /**
- * Checks the second factor at every way to sign in, after the first one. An accepted code is spent at once, even if the login then fails,
- * so call this before the transaction. Of concurrent uses of a code, only one succeeds. Wrong codes are counted per user across
- * all ways to sign in, and lock the second factor at all of them. Returns null if the user has none. Throws `account_locked`,
- * `two_factor_required` without a code, `invalid_two_factor_code`.
+ * Checks the second factor at every way to sign in, after the first one. An accepted code is spent at once, even if the login then
+ * fails, so call this before the transaction. Of concurrent uses of a code, only one succeeds. Wrong codes are counted per user
+ * across all ways to sign in, and lock the second factor at all of them. Returns null if the user has none. Throws
+ * `account_locked`, `two_factor_required` without a code, `invalid_two_factor_code`.
  */
 export async function checkSecondFactor(
   deps: Deps<Pool>,
@@ -113,7 +113,8 @@ interface ProvenUser extends SecondFactorOwner {
 }
 
 /**
- * Completes a proof: checks the code of the second factor, if the user has one and the browser is not trusted. Throws what `checkSecondFactor` throws.
+ * Completes a proof: checks the code of the second factor, if the user has one and the browser is not trusted. Throws what
+ * `checkSecondFactor` throws.
  *
  *     const proof = await passSecondFactor(deps, firstFactor(deps, user, 'password'), input.two_factor_code, actor)
  */

@@ -120,8 +120,8 @@ export async function getAnsweredLogin(deps: Deps, code: string, codeVerifier: s
 }
 
 /**
- * The login that a code stands for, in the browser that began it on our own page, for the app that it began for. With `sessionId` it
- * is the link of the person of that browser session, and no login. Throws `invalid_sso_code`.
+ * The login that a code stands for, in the browser that began it on our own page, for the app that it began for. With `sessionId`
+ * it is the link of the person of that browser session, and no login. Throws `invalid_sso_code`.
  */
 export async function getAnsweredInBrowser(
   deps: Deps,

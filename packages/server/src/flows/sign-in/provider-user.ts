@@ -187,7 +187,8 @@ interface RegisteredByProvider {
 
 /**
  * Registers a user whom a provider vouches for, like any registration but without a password. `finish` decides what the account
- * opens, in the same transaction. Returns undefined if such a user exists by now. Throws `sso_email_missing` and the policy's codes.
+ * opens, in the same transaction. Returns undefined if such a user exists by now. Throws `sso_email_missing` and the policy's
+ * codes.
  */
 export async function registerNewUser<R>(
   deps: Deps<Pool>,

@@ -92,8 +92,8 @@ export function assertRedirectUrl(app: Pick<App, 'allowed_redirect_urls'>, url: 
 }
 
 /**
- * Begins a third-party login (docs/why/flows/third-party-login.md). Returns where the browser goes. All faults are answered here, so
- * that a browser is never sent to an unchecked URL. Throws `not_found`, `sso_provider_disabled`, `app_code_required`,
+ * Begins a third-party login (docs/why/flows/third-party-login.md). Returns where the browser goes. All faults are answered here,
+ * so that a browser is never sent to an unchecked URL. Throws `not_found`, `sso_provider_disabled`, `app_code_required`,
  * `app_not_found`, `app_inactive`, `auth_method_not_allowed` if the provider is not for this app, `validation_failed` for the
  * redirect URL, `rate_limited`, and `unavailable` while the provider cannot be reached.
  */

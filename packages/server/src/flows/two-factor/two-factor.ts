@@ -72,9 +72,9 @@ export async function setUpTwoFactor(deps: Deps<Pool>, input: SetUpInput, caller
 }
 
 /**
- * Somebody who owns a passkey shows it before they set up another factor, where an app of theirs requires a second factor, unless it is
- * newer than the proof of their session. Else a thief of the password would set one up, and enter with it. Only our own pages ask for a
- * passkey, and they have. Throws `fresh_login_required`.
+ * Somebody who owns a passkey shows it before they set up another factor, where an app of theirs requires a second factor, unless
+ * it is newer than the proof of their session. Else a thief of the password would set one up, and enter with it. Only our own pages
+ * ask for a passkey, and they have. Throws `fresh_login_required`.
  */
 async function assertPasskeyShown({ db, config }: Deps, caller: OwnCaller): Promise<void> {
   const party = relyingPartyOf(config.publicUrl)
@@ -92,8 +92,9 @@ const wrongCodesLimit = { count: 10, seconds: 300 }
 
 /**
  * Turns the second factor on, once a code shows that the authenticator app has the seed. The code is spent. Of several concurrent
- * calls, only one gets the recovery codes. `demandedBy` is the app whose sign-in waits for it. Throws `two_factor_not_set_up`, `two_factor_active`, `invalid_two_factor_code`,
- * `rate_limited`, `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
+ * calls, only one gets the recovery codes. `demandedBy` is the app whose sign-in waits for it. Throws `two_factor_not_set_up`,
+ * `two_factor_active`, `invalid_two_factor_code`, `rate_limited`, `token_revoked` if the session ended in the meantime, and what
+ * `requireFreshProof` throws.
  */
 export async function activateTwoFactor(
   deps: Deps<Pool>,
@@ -124,8 +125,8 @@ export async function activateTwoFactor(
 }
 
 /**
- * The seed that waits for its first code, for a page to show, if its digest is the one that this browser was given when it asked for
- * a seed. Somebody who knows the password can have set up another one through the API, and would share the second factor of a
+ * The seed that waits for its first code, for a page to show, if its digest is the one that this browser was given when it asked
+ * for a seed. Somebody who knows the password can have set up another one through the API, and would share the second factor of a
  * person who scans it.
  */
 export async function findPendingSeed(deps: Deps, { id, email }: { id: string; email: string }, digest: string | undefined) {
@@ -183,9 +184,9 @@ async function replaceRecoveryCodes(deps: Deps<Tx>, userId: string): Promise<str
 }
 
 /**
- * Gives somebody on the account page, who has just shown the second factor, new recovery codes in place of all that they have. Browsers
- * are trusted no more: somebody who found an old code may have had one trusted with it. Throws
- * `two_factor_not_set_up` if none is active, `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
+ * Gives somebody on the account page, who has just shown the second factor, new recovery codes in place of all that they have.
+ * Browsers are trusted no more: somebody who found an old code may have had one trusted with it. Throws `two_factor_not_set_up` if
+ * none is active, `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
  */
 export async function renewRecoveryCodes(
   deps: Deps<Pool>,

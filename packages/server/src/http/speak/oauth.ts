@@ -1,7 +1,9 @@
 import { type ApiError, type ErrorCode, errorCodes, wordOf } from '../../errors.ts'
 import { errorAsJson, type Reply } from './reply.ts'
 
-/** `alone`: as RFC 6749 says. `added`: beside the members that all errors have. `bearer`: as RFC 6750 says, for what a token opens. */
+/**
+ * `alone`: as RFC 6749 says. `added`: beside the members that all errors have. `bearer`: as RFC 6750 says, for what a token opens.
+ */
 export type OAuthErrorForm = 'alone' | 'added' | 'bearer'
 
 type OAuthError =

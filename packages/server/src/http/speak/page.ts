@@ -99,8 +99,8 @@ function renderHelp({ errors }: PageTexts, requestId: string): Html {
 }
 
 /**
- * An error of a page: one page for all links that do not work, and others that say what to do. `place` is the app of the link, where it
- * is known.
+ * An error of a page: one page for all links that do not work, and others that say what to do. `place` is the app of the link,
+ * where it is known.
  */
 export function errorOfPage(
   texts: PageTexts,

@@ -41,7 +41,8 @@ export function say(ctx: Context, { status, body, headers, retryAfter, stream, e
   if (stream) sendEvents(ctx, stream)
   else if (isJson(body)) {
     ctx.set('Content-Type', 'application/json; charset=utf-8')
-    // Koa gets text: it would check whether an object is a `Response`, and naming that class loads all of fetch (http/connections.ts).
+    // Koa gets text: it would check whether an object is a `Response`, and naming that class loads all of fetch
+    // (http/connections.ts).
     ctx.body = JSON.stringify(body)
   } else ctx.body = body ?? null
   // Koa turns a null body into 204, so set the status of a response without a body again.

@@ -36,9 +36,9 @@ export interface ClaimedAccount extends StrippedAccount {
 
 /**
  * Gives unproven accounts to their owners: an attacker may have registered the address first and waited for them. Removes
- * everything that lets that person in or speaks for them: password, second factor, passkeys, identities at providers, open mail tokens and
- * provider logins, sessions, the invitations they sent, all memberships, the names and the locale. Grants, pool tags and global roles stay.
- * Needs the locks of the users' rows.
+ * everything that lets that person in or speaks for them: password, second factor, passkeys, identities at providers, open mail
+ * tokens and provider logins, sessions, the invitations they sent, all memberships, the names and the locale. Grants, pool tags and
+ * global roles stay. Needs the locks of the users' rows.
  */
 export async function claimAccounts(deps: Deps<Tx>, claims: readonly AccountClaim[], actor: Actor): Promise<ClaimedAccount[]> {
   await lockOrganizationsOf(
@@ -56,8 +56,8 @@ export async function claimAccounts(deps: Deps<Tx>, claims: readonly AccountClai
 }
 
 /**
- * Takes over an account for a user who has just proven that the mailbox is theirs, which verifies the address. Mails them a notice if
- * the account lost anything.
+ * Takes over an account for a user who has just proven that the mailbox is theirs, which verifies the address. Mails them a notice
+ * if the account lost anything.
  */
 export async function claimByMailbox(
   deps: Deps<Tx>,

@@ -27,9 +27,10 @@ const startsOf = {
 } as const satisfies Record<ChangeSigningInput['step'], readonly Signing['state'][]>
 
 /**
- * Moves the key change of an app one step forward, or takes the last step back (docs/administer/own-keys.md). A committed step holds on
- * every server, since each server reads the keys again at its next request. Throws `not_found`, `signing_step_impossible`, and
- * for `finish` without `force` `consumers_behind`: while a consumer was recently seen without the key, or old tokens still live.
+ * Moves the key change of an app one step forward, or takes the last step back (docs/administer/own-keys.md). A committed step
+ * holds on every server, since each server reads the keys again at its next request. Throws `not_found`, `signing_step_impossible`,
+ * and for `finish` without `force` `consumers_behind`: while a consumer was recently seen without the key, or old tokens still
+ * live.
  */
 export async function changeSigning(
   deps: Deps<Pool>,

@@ -261,7 +261,8 @@ const admissionFields = [
 
 /**
  * Warnings for the admin who set these settings of an app: e-mails that several users of its pools share, long tokens,
- * webhooks that lost their secret, redirect URLs that the sign-in page cannot use, and apps that admit users whom they would not register. Refuses nothing.
+ * webhooks that lost their secret, redirect URLs that the sign-in page cannot use, and apps that admit users whom they would not
+ * register. Refuses nothing.
  */
 export async function listWarnings(
   deps: Deps,

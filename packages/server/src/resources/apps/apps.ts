@@ -210,8 +210,8 @@ async function change(
 }
 
 /**
- * Throws `system_admin_required` if a caller who configures within bounds would go beyond them. For such a caller a new app is inactive,
- * since apps may link its code already.
+ * Throws `system_admin_required` if a caller who configures within bounds would go beyond them. For such a caller a new app is
+ * inactive, since apps may link its code already.
  */
 function assertWithinBounds({ config }: Deps, { caller }: Actor, before: AppColumns, after: AppColumns): void {
   if (!caller?.authority.configuresWithinBounds) return

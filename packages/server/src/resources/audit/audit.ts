@@ -77,8 +77,8 @@ interface ArchivePart {
 }
 
 /**
- * A part of the archive of the batches that were sealed before a time: a line for each batch and each event, and one that signs them.
- * Every event is compared with its proof first; an archive ends at the first fault.
+ * A part of the archive of the batches that were sealed before a time: a line for each batch and each event, and one that signs
+ * them. Every event is compared with its proof first; an archive ends at the first fault.
  */
 export async function archiveAudit(deps: Deps, { before, cursor }: ArchiveAuditRequest): Promise<ArchivePart> {
   const { db, auditProofs } = deps

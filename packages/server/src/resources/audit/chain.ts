@@ -75,8 +75,8 @@ const shiftMargin = 2 ** 20
 export type OwnChain = Chain & { upto: string; former_checked: number }
 
 /**
- * Locks and returns the end of the seals. Begins them if there are none, takes over those of a former version, and stores the current
- * key if it is new. Throws if the end is forged or gone.
+ * Locks and returns the end of the seals. Begins them if there are none, takes over those of a former version, and stores the
+ * current key if it is new. Throws if the end is forged or gone.
  */
 export async function lockChain(deps: Deps<Tx>): Promise<OwnChain> {
   const { auditProofs, db } = deps
@@ -195,8 +195,8 @@ export function checkpointFacts({ seal_position, seal, batch, upto }: Omit<Check
 }
 
 /**
- * The recorded beginning of the seals: the last batch or event that retention deleted. Rely on it only if its state is `whole`: anyone who
- * can write to the database can record another. `isCurrent`: it is signed with the current key.
+ * The recorded beginning of the seals: the last batch or event that retention deleted. Rely on it only if its state is `whole`:
+ * anyone who can write to the database can record another. `isCurrent`: it is signed with the current key.
  */
 export async function readBeginning({ db, auditProofs }: Deps): Promise<Beginning & { state: ProofState; isCurrent: boolean }> {
   const checkpoint = await AuditCheckpoint.query(db).orderBy('seal_position', 'desc').first()

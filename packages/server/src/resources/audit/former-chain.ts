@@ -51,7 +51,9 @@ export async function verifyChain(
   return stray ? { ...page, fault: strayFrom(deps, stray) } : { ...page, next_cursor: 'batches.0' }
 }
 
-/** Whether the row is what was written, and the next one after this place. Without the seal of the place, only its own proof counts. */
+/**
+ * Whether the row is what was written, and the next one after this place. Without the seal of the place, only its own proof counts.
+ */
 async function faultOfNext(
   deps: Deps,
   row: StoredEvent,
@@ -97,8 +99,8 @@ const mostKept = 10
 
 /**
  * Compares the next rows of the chain that a former version has left, each with its proof and with the row before it, and goes on
- * after a fault. Until all are compared, nothing is added to the chain, and retention deletes nothing of it. How far it came and what
- * it found is part of the signed end, so another server goes on from there, and nobody can take a fault back.
+ * after a fault. Until all are compared, nothing is added to the chain, and retention deletes nothing of it. How far it came and
+ * what it found is part of the signed end, so another server goes on from there, and nobody can take a fault back.
  */
 export async function checkFormerEvents(deps: Deps<Tx>, chain: OwnChain): Promise<SealedFormer> {
   const found: FormerFaults = faultsIn(chain.former_faults)

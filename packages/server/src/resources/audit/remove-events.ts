@@ -91,8 +91,8 @@ async function wholeMonths(db: Db, until: number): Promise<{ kept: Month[]; over
 type Previous = Pick<Batch, 'seal' | 'upto'>
 
 /**
- * Deletes whole batches of which each intact event has expired. A batch that is not intact goes with the next intact one. The events
- * of a month that has a partition go with it.
+ * Deletes whole batches of which each intact event has expired. A batch that is not intact goes with the next intact one. The
+ * events of a month that has a partition go with it.
  */
 async function expireBatches(deps: Deps<Tx>, chain: Chain, beginning: Beginning, { until, limit }: Expired): Promise<number> {
   const { db } = deps

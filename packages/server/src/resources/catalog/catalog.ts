@@ -134,9 +134,9 @@ export async function renewCatalog(deps: Deps<Tx>): Promise<void> {
 export const CORE_SERVICE = 'core'
 
 /**
- * The permissions of an access token (docs/guard-a-backend/tokens.md#header-and-claims): all of `core`, those of every service that the app
- * lists, and those that the roles hold. An app of scope `roles` takes from its services only what the roles hold. Sorted, unique,
- * without pruned permissions.
+ * The permissions of an access token (docs/guard-a-backend/tokens.md#header-and-claims): all of `core`, those of every service that
+ * the app lists, and those that the roles hold. An app of scope `roles` takes from its services only what the roles hold. Sorted,
+ * unique, without pruned permissions.
  */
 export async function listTokenPermissions(
   deps: Deps,

@@ -57,7 +57,9 @@ export async function authenticateClient(
   return { code, hasShownSecret: true }
 }
 
-/** Throws `invalid_client` if the app is confidential and has not shown its secret, as at each of the API's own calls for tokens. */
+/**
+ * Throws `invalid_client` if the app is confidential and has not shown its secret, as at each of the API's own calls for tokens.
+ */
 export function assertAuthenticated(app: App, client: ClientCaller | undefined): void {
   if (hasAuthenticated(app, client)) return
   throw new ApiError('invalid_client', {

@@ -64,8 +64,8 @@ export const consumerRecord = z
   .meta({ id: 'Consumer' })
 
 /**
- * Returns the consumer that an assertion speaks for (docs/guard-a-backend/revocation.md#in-another-language), and notes which secrets it accepts.
- * Throws `token_invalid`, `token_expired`.
+ * Returns the consumer that an assertion speaks for (docs/guard-a-backend/revocation.md#in-another-language), and notes which
+ * secrets it accepts. Throws `token_invalid`, `token_expired`.
  */
 export async function authenticateConsumer(deps: Deps, assertion: string): Promise<AssertedConsumer> {
   const catalog = await readCatalog(deps)

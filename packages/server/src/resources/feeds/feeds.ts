@@ -122,8 +122,8 @@ async function beginLater({ db, clock }: Deps<Tx>, feed: FeedTable, known: numbe
 }
 
 /**
- * Wakes the readers of the feeds of this server and of others, after the commit where there is a transaction. They also look at their
- * streams again, which end when the keys of their app have changed.
+ * Wakes the readers of the feeds of this server and of others, after the commit where there is a transaction. They also look at
+ * their streams again, which end when the keys of their app have changed.
  */
 export function announce(deps: Deps): void {
   const wake = () => deps.revocationHub.announce()

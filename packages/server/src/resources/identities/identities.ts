@@ -89,8 +89,8 @@ export async function insertIdentity(
 }
 
 /**
- * Unlinks one of the caller's own identities. Sessions go on. Throws `not_found`, `token_revoked` if the session ended in the meantime,
- * and what `assertCanStillSignIn` throws.
+ * Unlinks one of the caller's own identities. Sessions go on. Throws `not_found`, `token_revoked` if the session ended in the
+ * meantime, and what `assertCanStillSignIn` throws.
  */
 export async function removeOwnIdentity(deps: Deps<Pool>, caller: OwnCaller, identityId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {

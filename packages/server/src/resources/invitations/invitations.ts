@@ -39,8 +39,8 @@ const defaultLifeSeconds = 7 * 24 * 60 * 60
 
 /**
  * Creates an invitation to an organization. Only this answer and the mail to the address, if there is one, contain the token; the
- * database stores its hash. Throws what `keepCaller` and `lockGovernedOrganization` throw, `validation_failed`, and to an org_admin what
- * `takeInvitation` throws.
+ * database stores its hash. Throws what `keepCaller` and `lockGovernedOrganization` throw, `validation_failed`, and to an org_admin
+ * what `takeInvitation` throws.
  */
 export async function createInvitation(
   deps: Deps<Pool>,

@@ -135,9 +135,9 @@ export function invalidToken(): ApiError {
 }
 
 /**
- * Deletes the unspent tokens that could sign somebody in or set another password: the user may be setting a new password because such a
- * link got into the wrong hands. The tokens of an unproven account stay, because the owner of the address needs one to take the
- * account over, and the stranger who registered it must not prevent that. Needs the transaction that sets the password.
+ * Deletes the unspent tokens that could sign somebody in or set another password: the user may be setting a new password because
+ * such a link got into the wrong hands. The tokens of an unproven account stay, because the owner of the address needs one to take
+ * the account over, and the stranger who registered it must not prevent that. Needs the transaction that sets the password.
  */
 export async function dropLoginTokens(deps: Deps<Tx>, user: AccountRecord & { id: string }): Promise<void> {
   if (!isUnproven(user)) await MailToken.deleteUnspent(deps.db, user.id, ['reset_password', 'magic_link'])

@@ -102,8 +102,8 @@ const ownEvents = { count: 20, seconds: 60 }
 /**
  * Queues a mail to an address. It does not look up whether a user has the address, the worker does: known and unknown addresses run
  * the same statements, even once the limit of three is reached. The audit has an event for each of the first 20 requests that an IP
- * address sends for an app within a minute. All further ones cost the caller nothing, so they share events. Returns whether the mail
- * was queued.
+ * address sends for an app within a minute. All further ones cost the caller nothing, so they share events. Returns whether the
+ * mail was queued.
  */
 export async function queueMail(
   deps: Deps<Pool>,

@@ -225,8 +225,8 @@ async function lockOwnMembership(deps: Deps<Tx>, key: MembershipKey): Promise<St
 }
 
 /**
- * Makes changes to the organizations of these users, and to those in `more`, wait until the transaction ends. Needs the locks of the
- * users' rows.
+ * Makes changes to the organizations of these users, and to those in `more`, wait until the transaction ends. Needs the locks of
+ * the users' rows.
  */
 export async function lockOrganizationsOf(
   deps: Deps<Tx>,

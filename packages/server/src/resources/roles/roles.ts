@@ -200,7 +200,10 @@ export async function updateRole(
   })
 }
 
-/** Throws `system_admin_required` if a caller who configures within bounds may not create or change one of these, which are of one role. */
+/**
+ * Throws `system_admin_required` if a caller who configures within bounds may not create or change one of these, which are of one
+ * role.
+ */
 async function assertWithinBounds(
   deps: Deps<Tx>,
   { caller }: Actor,
@@ -347,7 +350,9 @@ function codesOf(permissions: readonly HeldPermission[]): { permissions: string[
   return { permissions: permissions.map(({ code }) => code) }
 }
 
-/** Roles that administer or hold every permission. An unproven account never gets one, because a stranger may have registered it. */
+/**
+ * Roles that administer or hold every permission. An unproven account never gets one, because a stranger may have registered it.
+ */
 const platformRoles: readonly string[] = [...adminRoles, HOLDER_OF_ALL]
 
 /**

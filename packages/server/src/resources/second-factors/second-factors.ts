@@ -58,7 +58,10 @@ export async function clearSecondFactorSince(deps: Deps<Tx>, userId: string, sin
   return clearSecondFactor(deps, userId)
 }
 
-/** Deletes the active second factor with its recovery codes, and the trust of browsers. Returns false if there was none. Needs a transaction. */
+/**
+ * Deletes the active second factor with its recovery codes, and the trust of browsers. Returns false if there was none. Needs a
+ * transaction.
+ */
 export async function deleteSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
   const active = SecondFactor.list(deps.db, { user_id: userId }).whereNotNull('activated_at')
   const wasActive = (await active.delete()) > 0

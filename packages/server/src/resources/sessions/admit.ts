@@ -76,12 +76,11 @@ export interface Admission {
 }
 
 /**
- * The gate that every call for tokens passes: login, registration, refresh, magic link, third-party login. It checks the account, the
- * app, the pools, the address, the second factor that the app demands, the organization, the roles and the grant
- * (docs/why/flows/login.md). The caller has already checked the password or its equivalent. Provisioning that is due happens here, in
- * the caller's transaction.
- * Throws `account_suspended`, `app_inactive`, `invalid_client`, `email_unverified`, what `assertPolicyMet` throws,
- * `organization_membership_required`, `app_access_denied`.
+ * The gate that every call for tokens passes: login, registration, refresh, magic link, third-party login. It checks the account,
+ * the app, the pools, the address, the second factor that the app demands, the organization, the roles and the grant
+ * (docs/why/flows/login.md). The caller has already checked the password or its equivalent. Provisioning that is due happens here,
+ * in the caller's transaction. Throws `account_suspended`, `app_inactive`, `invalid_client`, `email_unverified`, what
+ * `assertPolicyMet` throws, `organization_membership_required`, `app_access_denied`.
  */
 export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Promise<Admission> {
   return judge(deps, request, actor, {
@@ -118,8 +117,8 @@ const freshGrant: GrantState = { exists: true, isActive: true, isRevoked: false,
 
 /**
  * What the gate would say, without writing: provisioning that is due counts as done. Returns also whether the user has access
- * already, or enters without a grant by right, and the minimum token version below which a proof opens nothing in the app. A confidential app
- * authenticates later, where it gets the tokens.
+ * already, or enters without a grant by right, and the minimum token version below which a proof opens nothing in the app. A
+ * confidential app authenticates later, where it gets the tokens.
  */
 export async function foreseeAdmission(
   deps: Deps,

@@ -14,8 +14,9 @@ import { authenticateServiceAccount } from '../service-accounts/service-accounts
 
 /**
  * Identifies the caller by a bearer token. Every call checks signature and times, and then the current state of the session, the
- * account, the app and the minimum token versions. Roles come from the database and never from the token, because every consumer holds the secret
- * that signs it. A prefix marks tokens of service accounts. Throws `token_invalid`, `token_expired`, `token_revoked`.
+ * account, the app and the minimum token versions. Roles come from the database and never from the token, because every consumer
+ * holds the secret that signs it. A prefix marks tokens of service accounts. Throws `token_invalid`, `token_expired`,
+ * `token_revoked`.
  */
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
   if (looksLikeServiceToken(bearer)) return authenticateServiceAccount(deps, bearer)
@@ -28,8 +29,8 @@ export async function readCaller(deps: Deps, claims: UserCaller['claims']): Prom
 }
 
 /**
- * Refuses the token of a confidential app: it is for the backend of the app, which has no use for this API, and a product that leaks
- * it must not open the account of its user. Throws `token_invalid`.
+ * Refuses the token of a confidential app: it is for the backend of the app, which has no use for this API, and a product that
+ * leaks it must not open the account of its user. Throws `token_invalid`.
  */
 export function ofPublicApp<C extends UserCaller>(caller: C): C {
   if (caller.isOfConfidential)

@@ -30,9 +30,9 @@ export async function findBrowserSession(deps: Deps, secret: string | undefined)
 
 /**
  * The caller of our own pages: the person of a live browser session, without an app and without any right of administration. Both
- * factors count for changes of credentials, and the older one decides. Somebody who owns a passkey alone shows it where an app of theirs
- * requires a second factor, unless it is newer than the proof: with the password alone, a thief could set up another factor, and enter
- * with that.
+ * factors count for changes of credentials, and the older one decides. Somebody who owns a passkey alone shows it where an app of
+ * theirs requires a second factor, unless it is newer than the proof: with the password alone, a thief could set up another factor,
+ * and enter with that.
  */
 export function callerOfBrowser(deps: Deps, live: LiveBrowserSession): PersonCaller {
   const ownsFactor = live.factor_activated_at !== null || Boolean(live.had_passkey && live.demands_second)

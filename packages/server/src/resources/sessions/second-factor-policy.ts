@@ -31,8 +31,9 @@ interface Entrant {
 }
 
 /**
- * Refuses a sign-in that has not shown what the app demands, or has shown it before the date from which the app demands it. A user who owns a second factor or a passkey has to show it; only one who
- * owns neither may set one up. Throws `second_factor_not_shown` and `two_factor_enrollment_required`.
+ * Refuses a sign-in that has not shown what the app demands, or has shown it before the date from which the app demands it. A user
+ * who owns a second factor or a passkey has to show it; only one who owns neither may set one up. Throws `second_factor_not_shown`
+ * and `two_factor_enrollment_required`.
  */
 export async function assertPolicyMet(deps: Deps, { user, app, globalRoles, shown }: Entrant): Promise<void> {
   if (!demandsSecondFactor(app, globalRoles, deps.clock())) return

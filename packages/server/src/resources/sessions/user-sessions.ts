@@ -62,7 +62,10 @@ export async function listUserSessions(
   return listSessions(deps, of, request)
 }
 
-/** Ends one session of a user; with a browser session, also the app sessions that it opened. Throws `not_found` if the session has ended or belongs to another user. */
+/**
+ * Ends one session of a user; with a browser session, also the app sessions that it opened. Throws `not_found` if the session has
+ * ended or belongs to another user.
+ */
 export async function endUserSession(
   deps: Deps<Pool>,
   { userId, sessionId }: { userId: string; sessionId: string },
@@ -124,8 +127,8 @@ export async function readSelf(deps: Deps, claims: UserCaller['claims']): Promis
 }
 
 /**
- * Locks the row of the caller's user until the transaction ends, and reads the caller again. If the account was taken over or closed,
- * or its password changed, after the call was authenticated, its session has ended and must not change anything. Throws
+ * Locks the row of the caller's user until the transaction ends, and reads the caller again. If the account was taken over or
+ * closed, or its password changed, after the call was authenticated, its session has ended and must not change anything. Throws
  * `token_revoked`.
  */
 export async function lockSelf(deps: Deps<Tx>, { userId, claims }: Pick<UserCaller, 'userId' | 'claims'>): Promise<SelfCaller> {

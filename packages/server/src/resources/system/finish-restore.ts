@@ -38,7 +38,8 @@ interface RestoredKeys {
  * Must follow the restore of a backup. The database no longer knows what was ended, spent or withdrawn since the backup, so
  * everything that a client may hold ends: access tokens, sessions with their refresh tokens, mail links, open invitations,
  * unfinished third-party logins, browser sessions, and the trust of browsers. Consumers forget the revocations that they know. A
- * second run ends what was issued meanwhile, and is harmless otherwise. `replaced`: the own keys of the database that was replaced, if it can be read.
+ * second run ends what was issued meanwhile, and is harmless otherwise. `replaced`: the own keys of the database that was replaced,
+ * if it can be read.
  */
 export async function finishRestore(deps: Deps<Pool>, replaced?: OwnKeys): Promise<FinishedRestore> {
   return transaction(deps, async (deps) => {

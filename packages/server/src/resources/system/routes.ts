@@ -13,7 +13,10 @@ import {
   settingsRecord,
 } from './system.ts'
 
-/** For Prometheus, at the root of the service; guarded by AUTH_METRICS_TOKEN if that is set (docs/reference/metrics-and-logs.md#metrics). */
+/**
+ * For Prometheus, at the root of the service; guarded by AUTH_METRICS_TOKEN if that is set
+ * (docs/reference/metrics-and-logs.md#metrics).
+ */
 export const metricsRoute = route({
   method: 'GET',
   path: '/metrics',

@@ -32,7 +32,9 @@ export const trustedBrowserPage = page(trustedBrowserRecord)
 
 const dayMs = 86_400_000
 
-/** Whether an app still accepts a second factor that was shown then. It must be newer than the date from which the app demands one. */
+/**
+ * Whether an app still accepts a second factor that was shown then. It must be newer than the date from which the app demands one.
+ */
 export function isTrustedAt(
   app: Pick<App, 'trust_device_days' | 'require_two_factor' | 'require_two_factor_from'>,
   provenAt: number,

@@ -121,9 +121,9 @@ export async function closeAccount(
 const portion = 100
 
 /**
- * Blanks the e-mail, the names and the locale of a deleted user wherever they are kept, and where their sessions were; ids stay. The user's row comes last, because it holds
- * the address: if the call is interrupted, repeat it to do the rest. Audit events without a user (failed logins with an unknown
- * address) are blanked too if they hold an address of this user.
+ * Blanks the e-mail, the names and the locale of a deleted user wherever they are kept, and where their sessions were; ids stay.
+ * The user's row comes last, because it holds the address: if the call is interrupted, repeat it to do the rest. Audit events
+ * without a user (failed logins with an unknown address) are blanked too if they hold an address of this user.
  */
 export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   const { email } = await getUser(deps, userId)

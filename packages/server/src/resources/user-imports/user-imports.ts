@@ -218,10 +218,10 @@ const portion = 500
 const mostErrors = 10_000
 
 /**
- * Imports users with their password hashes (docs/administer/importing-users.md). A line for an existing user (namespace, e-mail) only adds
- * tags, apps and roles. A line for an unproven account fails with `account_unverified`; with `claimsUnproven` it claims the
- * account and counts as a new user. A faulty line is reported and does not stop the others. With `dryRun` nothing is written, and
- * the counts are the same.
+ * Imports users with their password hashes (docs/administer/importing-users.md). A line for an existing user (namespace, e-mail)
+ * only adds tags, apps and roles. A line for an unproven account fails with `account_unverified`; with `claimsUnproven` it claims
+ * the account and counts as a new user. A faulty line is reported and does not stop the others. With `dryRun` nothing is written,
+ * and the counts are the same.
  */
 export async function importUsers(
   deps: Deps<Pool>,

@@ -63,8 +63,8 @@ export async function assertAdministrable(deps: Deps<Tx>): Promise<void> {
 }
 
 /**
- * Takes the lock of `assertAdministrable` early. Two changes at once would deadlock if they took their locks in another order: first
- * the rows of the users, then this one, then the rows of apps and everything else.
+ * Takes the lock of `assertAdministrable` early. Two changes at once would deadlock if they took their locks in another order:
+ * first the rows of the users, then this one, then the rows of apps and everything else.
  */
 export async function lockAdministration(deps: Deps<Tx>): Promise<void> {
   await lockUntilCommit(deps.db, 'system_admins')
@@ -106,9 +106,9 @@ export async function holdsAdminRole(deps: Deps, userId: string): Promise<boolea
 }
 
 /**
- * Throws `system_admin_required` if the caller is of the help desk and may not help this user. Their route asks before it reads on. Who
- * changes the account asks again with the lock on the user's row, which giving a role takes too: otherwise a call that waits for that
- * lock would help somebody who has become an admin.
+ * Throws `system_admin_required` if the caller is of the help desk and may not help this user. Their route asks before it reads on.
+ * Who changes the account asks again with the lock on the user's row, which giving a role takes too: otherwise a call that waits
+ * for that lock would help somebody who has become an admin.
  */
 export async function assertMayHelp(deps: Deps, userId: string, { caller }: Pick<Actor, 'caller'>): Promise<void> {
   if (caller?.kind !== 'user' || !caller.authority.helpsWithReason) return
@@ -117,8 +117,8 @@ export async function assertMayHelp(deps: Deps, userId: string, { caller }: Pick
 }
 
 /**
- * Whether the user, or another one with the same e-mail, holds a global role besides `base_user`. Wrong codes are counted by address,
- * so helping the one helps the other.
+ * Whether the user, or another one with the same e-mail, holds a global role besides `base_user`. Wrong codes are counted by
+ * address, so helping the one helps the other.
  */
 async function holdsGlobalRole(deps: Deps, userId: string): Promise<boolean> {
   const user = await User.findById(deps.db, userId)

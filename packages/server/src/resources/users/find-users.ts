@@ -20,8 +20,9 @@ export interface FoundUser extends PooledUser {
 }
 
 /**
- * The user of this e-mail whose home pool or pool tags intersect the pools, the first by precedence (docs/administer/users.md#pools).
- * Few users share an address, so all of them are read by the one index and compared here. Deleted users are not found.
+ * The user of this e-mail whose home pool or pool tags intersect the pools, the first by precedence
+ * (docs/administer/users.md#pools). Few users share an address, so all of them are read by the one index and compared here. Deleted
+ * users are not found.
  */
 export async function findUserInPools(deps: Deps, email: string, pools: readonly string[]): Promise<FoundUser | undefined> {
   return firstInPools((await listUsersOfEmail(deps, email)).users, pools)
@@ -115,9 +116,9 @@ export async function assertEmailFree(
 }
 
 /**
- * To be called after a person has removed one of their own ways to sign in, in the same transaction, with the user's row locked: then
- * nobody removes the last one, also by removing two at once. What works nowhere does not count: a passkey of another host, an identity
- * whose provider is disabled or serves no app. Throws `last_sign_in_method`.
+ * To be called after a person has removed one of their own ways to sign in, in the same transaction, with the user's row locked:
+ * then nobody removes the last one, also by removing two at once. What works nowhere does not count: a passkey of another host, an
+ * identity whose provider is disabled or serves no app. Throws `last_sign_in_method`.
  */
 export async function assertCanStillSignIn(deps: Deps<Tx>, { id, password_hash }: PooledUser): Promise<void> {
   if (password_hash !== null) return

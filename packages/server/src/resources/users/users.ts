@@ -341,8 +341,8 @@ type Changes = Partial<
 >
 
 /**
- * Changes a user's names, locale, e-mail or state. A new address is unverified, and access tokens that name the old one die. Suspending
- * kills every token and session; activating brings none of them back. Throws `not_found`, `email_exists_in_pool`,
+ * Changes a user's names, locale, e-mail or state. A new address is unverified, and access tokens that name the old one die.
+ * Suspending kills every token and session; activating brings none of them back. Throws `not_found`, `email_exists_in_pool`,
  * `last_system_admin`.
  */
 export async function updateUser(
