@@ -11,14 +11,6 @@ export class ClientSecret extends BaseModel {
   declare created_at: number
   declare last_used_at: number | null
 
-  /** A secret of an app, with its last use. Each exchange by the app looks here, so it is a plain row. */
-  static async findUse(
-    db: Db,
-    of: Pick<ClientSecret, 'app_id' | 'hash'>,
-  ): Promise<Pick<ClientSecret, 'id' | 'last_used_at'> | undefined> {
-    return rowsOf(ClientSecret, db).where(of).first('id', 'last_used_at')
-  }
-
   /** Notes a use unless one since `latest` is noted. Of concurrent calls one writes. */
   static async noteUse(db: Db, id: string, { now, latest }: { now: number; latest: number }): Promise<void> {
     await rowsOf(ClientSecret, db)

@@ -7,10 +7,10 @@ import { codeOfMail } from '../../lib/codes.ts'
 import { mailCodeKey } from '../../lib/lock-keys.ts'
 import { randomText } from '../../lib/random.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
-import { App } from '../../models/app.ts'
 import type { LockRule } from '../../models/lockout.ts'
 import type { SpendableToken } from '../../models/mail-token.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { clearFailures, countFailure } from '../../resources/lockouts/lockouts.ts'
 import { getMailTokenOfCode, invalidToken, type TokenPurpose } from '../../resources/mail/mail-tokens.ts'
 import { requestMail } from '../../resources/mail/request-mail.ts'
@@ -96,7 +96,7 @@ export async function requestEmailCode(deps: Deps<Pool>, input: EmailCodeInput, 
  */
 export async function consumeEmailCode(deps: Deps<Pool>, input: ConsumeEmailCodeInput, actor: Actor): Promise<TokenAnswer> {
   const asked = openField(deps, 'email_code', '', input.request_id)
-  const app = asked && (await App.find(deps.db, { id: asked.appId }))
+  const app = asked && (await (await readCatalog(deps)).findApp({ id: asked.appId }))
   if (!asked || !app) throw invalidToken()
   const { email, codeKey } = asked
   const device = await knownDeviceOf(deps, { email, deviceToken: input.device_token }, app)

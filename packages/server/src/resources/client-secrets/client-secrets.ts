@@ -11,6 +11,7 @@ import { present } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { ClientSecret } from '../../models/client-secret.ts'
+import { Generation } from '../../models/generation.ts'
 import { withPage } from '../../models/list-query.ts'
 import { getApp, getAppForUpdate } from '../apps/apps.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -43,17 +44,19 @@ export async function authenticateClient(
   const { latest } = deps.catalogCache
   const remembered = secret === undefined && latest ? await (await readCatalog(deps, latest)).findApp({ code }) : undefined
   if (remembered?.client === 'public') return { code, hasShownSecret: false }
-  const app = await (await readCatalog(deps)).findApp({ code })
   if (secret === undefined) {
+    const app = await (await readCatalog(deps)).findApp({ code })
     if (app?.client === 'confidential') throw new ApiError('invalid_client', { detail: 'The app must send its client secret' })
     return { code, hasShownSecret: false }
   }
-  const found = app && (await ClientSecret.findUse(deps.db, { app_id: app.id, hash: hashOpaqueToken(secret) }))
-  if (!found) throw new ApiError('invalid_client', { detail: 'The client secret is wrong' })
+  const { generation, ...found } = await Generation.ofCatalogWithSecret(deps.db, hashOpaqueToken(secret))
+  const app = await (await readCatalog(deps, generation)).findApp({ code })
+  if (found.secret_id === null || found.app_id !== app?.id)
+    throw new ApiError('invalid_client', { detail: 'The client secret is wrong' })
   const now = deps.clock()
   const before = now - useResolutionMs
   if (found.last_used_at === null || found.last_used_at <= before)
-    await ClientSecret.noteUse(deps.db, found.id, { now, latest: before })
+    await ClientSecret.noteUse(deps.db, found.secret_id, { now, latest: before })
   return { code, hasShownSecret: true }
 }
 
