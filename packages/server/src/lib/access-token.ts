@@ -1,56 +1,52 @@
 import { CLOCK_TOLERANCE_SECONDS } from '@gatehouse/sdk/protocol'
+import { z } from 'zod'
+import { id } from './fields.ts'
 import { openJwt, signJwt } from './hs256.ts'
 import { type Keyring, type Keyrings, keysWithId } from './keyrings.ts'
 
 export { CLOCK_TOLERANCE_SECONDS, MAX_TOKEN_BYTES } from '@gatehouse/sdk/protocol'
 
 /** The claims of an access token. Times are Unix seconds. */
-export interface AccessTokenClaims {
-  app_id?: string
-  app_code?: string
-  uid: string
+export const accessTokenClaims = z.object({
+  app_id: id.optional(),
+  app_code: z.string().optional(),
+  uid: id,
   /** Equal to `uid`, for standard verifiers. Like `auth_time` and `amr`, absent from tokens of earlier versions. */
-  sub?: string
-  email: string
-  email_verified: boolean
-  first_name: string | null
-  last_name: string | null
-  org_id?: string
-  org_slug?: string
+  sub: id.optional(),
+  email: z.string(),
+  email_verified: z.boolean(),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  org_id: id.optional(),
+  org_slug: z.string().optional(),
   /** The home pool; left out when it is `default`. */
-  namespace?: string
-  tv: number
-  sid: string
+  namespace: z.string().optional(),
+  tv: z.int(),
+  sid: id,
   /** When the first factor was shown. Like `amr`, it is for apps: this service never reads it from a token. */
-  auth_time?: number
+  auth_time: z.int().optional(),
   /** How the user signed in (RFC 8176): `pwd`, `otp`, `mfa`. */
-  amr?: string[]
-  iss: string
-  aud: string
-  exp: number
-  nbf: number
-  iat: number
-  jti: string
-  roles: string[]
-  permissions: string[]
-}
+  amr: z.array(z.string()).optional(),
+  iss: z.string(),
+  aud: z.string(),
+  exp: z.int(),
+  nbf: z.int(),
+  iat: z.int(),
+  jti: id,
+  roles: z.array(z.string()),
+  permissions: z.array(z.string()),
+})
+export type AccessTokenClaims = z.output<typeof accessTokenClaims>
+
+type CommonClaims = Pick<AccessTokenClaims, 'tv' | 'iss' | 'aud' | 'exp' | 'nbf' | 'iat' | 'jti' | 'roles' | 'permissions'>
 
 /** The claims of a machine token. It stands for a service account, belongs to no session and gives no access to this service. */
-export interface MachineTokenClaims {
+export interface MachineTokenClaims extends CommonClaims {
   app_id: string
   app_code: string
   /** The service account. */
   uid: string
   kind: 'service'
-  tv: number
-  iss: string
-  aud: string
-  exp: number
-  nbf: number
-  iat: number
-  jti: string
-  roles: string[]
-  permissions: string[]
 }
 
 /** The longest lifetime that the settings allow for a token. */

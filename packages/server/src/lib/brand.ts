@@ -1,16 +1,18 @@
-import type { Language } from './locale.ts'
+import { z } from 'zod'
+import { languages } from './locale.ts'
 
 /** What the pages and mails of an app show of it, besides its name and its logo. */
-export interface Brand {
+export const brandRecord = z.object({
   /** As `#rrggbb`, in lower case. */
-  accent_color: string | null
-  support_email: string | null
-  support_url: string | null
-  terms_url: string | null
-  privacy_url: string | null
-  from_name: string | null
-  default_language: Language | null
-}
+  accent_color: z.string().nullable(),
+  support_email: z.string().nullable(),
+  support_url: z.string().nullable(),
+  terms_url: z.string().nullable(),
+  privacy_url: z.string().nullable(),
+  from_name: z.string().nullable(),
+  default_language: z.enum(languages).nullable(),
+})
+export type Brand = z.output<typeof brandRecord>
 
 export const blankBrand: Brand = {
   accent_color: null,

@@ -15,14 +15,17 @@ export function grantStateAt(
 }
 
 /** A record as it is stored: its times, which are named `at` or `…_at`, are in milliseconds. */
-type Stored<T> = { [K in keyof T]: K extends 'at' | `${string}_at` ? number | Extract<T[K], null> : T[K] }
+export type Stored<T> = { [K in keyof T]: K extends 'at' | `${string}_at` ? number | Extract<T[K], null> : T[K] }
 
 /** Shows the members that a record has of what is stored, and nothing else of it. Times become ISO 8601. */
 export function present<S extends z.ZodObject>(record: S, stored: Stored<z.output<S>>): z.output<S> {
-  const members = new Map<string, unknown>(Object.entries(stored))
-  const shownOf = (name: string, value: unknown) => (/(^|_)at$/.test(name) && typeof value === 'number' ? iso(value) : value)
-  const names = Object.keys(record.shape).filter((name) => members.has(name))
-  return Object.fromEntries(names.map((name) => [name, shownOf(name, members.get(name))])) as z.output<S>
+  const shown: Record<string, unknown> = {}
+  for (const name of Object.keys(record.shape)) {
+    const value: unknown = Reflect.get(stored, name)
+    const isTime = typeof value === 'number' && (name === 'at' || name.endsWith('_at'))
+    if (value !== undefined) shown[name] = isTime ? iso(value) : value
+  }
+  return shown as z.output<S>
 }
 
 // Records that are in the answers of several features, with their names in the OpenAPI document.
@@ -84,6 +87,14 @@ export const identityRecord = z
   .meta({ id: 'Identity' })
 
 export type IdentityRecord = z.output<typeof identityRecord>
+
+/** Two users whom an app cannot tell by their e-mail. */
+export const collisionWarning = z.object({
+  code: z.literal('email_collisions'),
+  namespaces: z.array(z.string()).meta({ description: 'Two pools of the app. A login finds the user of the first one' }),
+  count: z.int().meta({ description: 'Number of e-mails with a user in each pool, among the first 1,000 shared ones' }),
+  message: z.string(),
+})
 
 export const tokenSizeWarning = z.object({
   app: z.string().meta({ description: 'Code of the app' }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { AccessTokenClaims } from '../../lib/access-token.ts'
+import { accessTokenClaims } from '../../lib/access-token.ts'
 import { email, id, MAX_TEXT, optionalAppCode, readAs, timestamp } from '../../lib/fields.ts'
 import { appRefRecord, organizationRecord, userRecord } from '../../lib/records.ts'
 
@@ -21,32 +21,6 @@ export const explainQuery = z
   })
 export type ExplainInput = z.output<typeof explainQuery>
 
-const claimsRecord = z.object({
-  app_id: id.optional(),
-  app_code: z.string().optional(),
-  uid: id,
-  sub: id.optional(),
-  email: z.string(),
-  email_verified: z.boolean(),
-  first_name: z.string().nullable(),
-  last_name: z.string().nullable(),
-  org_id: id.optional(),
-  org_slug: z.string().optional(),
-  namespace: z.string().optional(),
-  tv: z.int(),
-  sid: id,
-  auth_time: z.int().optional(),
-  amr: z.array(z.string()).optional(),
-  iss: z.string(),
-  aud: z.string(),
-  exp: z.int(),
-  nbf: z.int(),
-  iat: z.int(),
-  jti: id,
-  roles: z.array(z.string()),
-  permissions: z.array(z.string()),
-}) satisfies z.ZodType<AccessTokenClaims>
-
 const stepRecord = z.object({
   step: z.int().meta({ description: 'The number of the step in the contract, section 4.5' }),
   name: z.enum(['account_limit', 'app', 'user', 'account', 'password', 'two_factor', 'roles', 'access', 'tokens']),
@@ -65,7 +39,7 @@ export const explanation = z
         'fixes, such as a missing user',
     }),
     outcome: z.string().meta({ description: '`granted`, or the code that a login with the right password would get' }),
-    claims: claimsRecord
+    claims: accessTokenClaims
       .optional()
       .meta({ description: 'Claims of the access token that a login would give now. Its session does not exist' }),
     token_bytes: z.int().optional().meta({ description: 'The length of that token' }),

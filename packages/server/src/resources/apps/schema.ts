@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cards, isVisibleAccent, nearestAccent } from '../../lib/brand.ts'
+import { brandRecord, cards, isVisibleAccent, nearestAccent } from '../../lib/brand.ts'
 import {
   authMethodCode,
   clearable,
@@ -25,7 +25,7 @@ import {
 } from '../../lib/fields.ts'
 import { languages } from '../../lib/locale.ts'
 import { isWebPort } from '../../lib/public-address.ts'
-import { tokenSizeWarning } from '../../lib/records.ts'
+import { collisionWarning, tokenSizeWarning } from '../../lib/records.ts'
 import { webhookKey } from '../../lib/webhook.ts'
 
 const appStatus = z.enum(['active', 'inactive'])
@@ -175,16 +175,6 @@ const settings = {
   }),
 }
 
-const brandRecord = z.object({
-  accent_color: z.string().nullable(),
-  support_email: z.string().nullable(),
-  support_url: z.string().nullable(),
-  terms_url: z.string().nullable(),
-  privacy_url: z.string().nullable(),
-  from_name: z.string().nullable(),
-  default_language: z.enum(languages).nullable(),
-})
-
 const createdSigning = z.literal('shared').optional().meta({
   description: 'Accepted so that you can write back what you read. Change it with POST /admin/apps/{appId}/signing',
 })
@@ -263,13 +253,6 @@ export const appRecord = z
   .meta({ id: 'App' })
 
 export const appPage = page(appRecord)
-
-const collisionWarning = z.object({
-  code: z.literal('email_collisions'),
-  namespaces: z.array(z.string()).meta({ description: 'Two pools of the app. A login finds the user of the first one' }),
-  count: z.int().meta({ description: 'Number of e-mails with a user in each pool, among the first 1,000 shared ones' }),
-  message: z.string(),
-})
 
 export const lostSecretWarning = z.object({
   code: z.literal('webhook_secret_lost'),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { ArchiveSigner } from '../../lib/archive-signature.ts'
@@ -18,7 +19,7 @@ import { unknownApp } from '../names/unknown-name.ts'
 import { keysOfChain, readBeginning } from './chain.ts'
 import { faultOfHead, kindOf } from './faults.ts'
 import type { AuditFault, NamesById } from './present.ts'
-import type { ArchiveAuditRequest, ListAuditRequest } from './schema.ts'
+import type { ArchiveAuditRequest, auditArchivePart, ListAuditRequest } from './schema.ts'
 import { compareBatch, faultOfOrder, previousOf } from './verify-batches.ts'
 
 /** Audit events, newest first, by any of the filters together. Throws `not_found` for an app that the log does not know. */
@@ -68,13 +69,7 @@ function distinct(ids: readonly (string | null)[]): string[] {
 /** Events per part, more or less. Batches are not divided. */
 const partSize = 1_000
 
-interface ArchivePart {
-  lines: string[]
-  key: string
-  events: number
-  fault: AuditFault | null
-  next_cursor: string | null
-}
+type ArchivePart = Omit<z.output<typeof auditArchivePart>, 'fault'> & { fault: AuditFault | null }
 
 /**
  * A part of the archive of the batches that were sealed before a time: a line for each batch and each event, and one that signs

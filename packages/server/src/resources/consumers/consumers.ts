@@ -5,8 +5,8 @@ import type { AssertedConsumer, ConsumerApp } from '../../lib/caller.ts'
 import { verifyAssertion } from '../../lib/consumer-assertion.ts'
 import { id, timestamp } from '../../lib/fields.ts'
 import type { Keyring } from '../../lib/keyrings.ts'
-import { iso, isoOrNull } from '../../lib/timestamps.ts'
-import type { App } from '../../models/app.ts'
+import { present, type Stored } from '../../lib/records.ts'
+import { iso } from '../../lib/timestamps.ts'
 import { ConsumerSecret } from '../../models/consumer-secret.ts'
 import { DeletedApp } from '../../models/deleted-app.ts'
 import { Service } from '../../models/service.ts'
@@ -31,6 +31,8 @@ const seenSecret = z.object({
     description: 'When a consumer of this app that does not accept it was last seen. Null if never',
   }),
 })
+
+type SeenSecret = Stored<z.output<typeof seenSecret>>
 
 const serviceId = id.meta({ description: 'Id of this service. Each database has one' })
 
@@ -131,7 +133,7 @@ export async function findBehind(deps: Deps, appCode: string, kid: string): Prom
   const { seen } = await listConsumerSecrets(deps)
   return behindIn(
     appCode,
-    seen.filter((each) => each.appCode === appCode),
+    seen.filter((each) => each.app_code === appCode),
     kid,
   )
 }
@@ -141,24 +143,12 @@ export function behindIn(appCode: string, sets: readonly SeenSecret[], kid: stri
   if (sets.length === 0) return undefined
   const accepting = sets.find((each) => each.kid === kid)
   if (!accepting) {
-    const behindSeenAt = Math.max(...sets.map(({ lastSeenAt }) => lastSeenAt))
+    const behindSeenAt = Math.max(...sets.map(({ last_seen_at }) => last_seen_at))
     return { appCode, currentSeenAt: null, behindSeenAt, clearAt: null }
   }
-  const { lastSeenAt, lastMissingAt } = accepting
+  const { last_seen_at: lastSeenAt, last_missing_at: lastMissingAt } = accepting
   if (lastMissingAt === null || lastSeenAt - lastMissingAt >= latelyMs) return undefined
   return { appCode, currentSeenAt: lastSeenAt, behindSeenAt: lastMissingAt, clearAt: lastMissingAt + latelyMs }
-}
-
-interface SeenSecret {
-  appCode: string
-  signing: App['signing']
-  /** Null for consumers that do not say which secrets they accept. */
-  kid: string | null
-  /** Whether this server accepts it for the app. */
-  isOurs: boolean
-  lastSeenAt: number
-  /** When a consumer of the app that does not accept this secret was last seen; null for never. */
-  lastMissingAt: number | null
 }
 
 /**
@@ -177,15 +167,15 @@ export async function listConsumerSecrets(deps: Deps): Promise<{ serviceId: stri
       const times = (accepting: boolean) => ofApp.filter(({ kids }) => kids.includes(kid) === accepting).map(({ at }) => at)
       const missing = times(false)
       return {
-        appCode,
+        app_code: appCode,
         signing,
         kid: kid === '' ? null : kid,
-        isOurs: keyrings.ofCode(() => appCode).some(({ id }) => id === kid),
-        lastSeenAt: Math.max(...times(true)),
-        lastMissingAt: missing.length > 0 ? Math.max(...missing) : null,
+        is_ours: keyrings.ofCode(() => appCode).some(({ id }) => id === kid),
+        last_seen_at: Math.max(...times(true)),
+        last_missing_at: missing.length > 0 ? Math.max(...missing) : null,
       }
     })
-    return ofEach.sort((a, b) => b.lastSeenAt - a.lastSeenAt)
+    return ofEach.sort((a, b) => b.last_seen_at - a.last_seen_at)
   })
   return { serviceId, seen }
 }
@@ -263,13 +253,6 @@ export async function describeSecrets(deps: Deps): Promise<z.output<typeof secre
     previous: previous ? { kid: previous.id } : null,
     signing_since: iso(lifecycle.startedAt),
     access_token_seconds: config.accessTtlSeconds,
-    consumers: seen.map(({ appCode, signing, kid, isOurs, lastSeenAt, lastMissingAt }) => ({
-      app_code: appCode,
-      signing,
-      kid,
-      is_ours: isOurs,
-      last_seen_at: iso(lastSeenAt),
-      last_missing_at: isoOrNull(lastMissingAt),
-    })),
+    consumers: seen.map((each) => present(seenSecret, each)),
   }
 }

@@ -9,7 +9,7 @@ import type { Actor, OwnCaller, UserCaller } from '../../lib/caller.ts'
 import { only } from '../../lib/collections.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
-import type { Membership } from '../../lib/records.ts'
+import type { Membership, Stored } from '../../lib/records.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
@@ -349,19 +349,9 @@ async function recordRemovals(deps: Deps<Tx>, invitations: readonly Invitation[]
   return invitations.length
 }
 
-type InvitationFields = Pick<
-  Invitation,
-  | 'id'
-  | 'organization_id'
-  | 'email'
-  | 'role_codes'
-  | 'grants_app'
-  | 'invited_by'
-  | 'created_at'
-  | 'expires_at'
-  | 'accepted_at'
-  | 'accepted_by'
-> & { app?: { code: string } | null | undefined }
+type InvitationFields = Omit<Stored<z.output<typeof invitationRecord>>, 'app_code' | 'status'> & {
+  app?: { code: string } | null | undefined
+}
 
 /** An invitation as it stands at `now`, in milliseconds. It lacks the token, which is shown only once. */
 function presentInvitation(invitation: InvitationFields, now: number): z.output<typeof invitationRecord> {

@@ -8,7 +8,7 @@ import { page, pageByNameQuery, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { addressPrefix, devicePrefix, mailCodeKey, poolOfKey, secondFactorKey, sessionPrefix } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
-import { iso } from '../../lib/timestamps.ts'
+import { isoOrNull } from '../../lib/timestamps.ts'
 import { type Lock, Lockout, type LockRule } from '../../models/lockout.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { assertMayHelp } from '../users/administration.ts'
@@ -26,11 +26,12 @@ const lockoutRecord = z
     failures: z.int(),
   })
   .meta({ id: 'Lockout' })
+type LockoutRecord = z.output<typeof lockoutRecord>
 
 export const lockoutPage = page(lockoutRecord)
 
 /** Lists locks, and counters of failures that may become one, by key. */
-export async function listLockouts(deps: Deps, request: PageRequest): Promise<Page<LockoutView>> {
+export async function listLockouts(deps: Deps, request: PageRequest): Promise<Page<LockoutRecord>> {
   const now = deps.clock()
   const staleBefore = now - deps.config.lockoutSeconds * 1_000
   const { items, nextCursor } = await Lockout.listPage(deps.db, { ...request, now, staleBefore })
@@ -41,7 +42,7 @@ export async function listLockouts(deps: Deps, request: PageRequest): Promise<Pa
 export async function describeLockouts(
   deps: Deps,
   counters: readonly Pick<Lockout, 'key' | 'user_id' | 'failures' | 'locked_until'>[],
-): Promise<LockoutView[]> {
+): Promise<LockoutRecord[]> {
   const ids = counters.flatMap(({ user_id }) => user_id ?? [])
   const users = new Map((await listUsersByIds(deps, [...new Set(ids)])).map((user) => [user.id, user]))
   return counters.map(({ key, user_id, failures, locked_until }) => {
@@ -49,7 +50,7 @@ export async function describeLockouts(
     const email = (user_id && users.get(user_id)?.email) || null
     // The counter may belong to a former address of the user.
     const isOfAddress = email !== null && key.startsWith(addressPrefix(deps.config.encryptionKeys[0], email))
-    return { key, pool, email: pool === null || isOfAddress ? email : null, lockedUntil: locked_until, failures }
+    return { key, pool, email: pool === null || isOfAddress ? email : null, locked_until: isoOrNull(locked_until), failures }
   })
 }
 
@@ -180,20 +181,4 @@ function leftMsOf(deps: Deps, locks: readonly Lock[]): number {
 function refuseWhileLocked(deps: Deps, locks: readonly Lock[]): void {
   const leftMs = leftMsOf(deps, locks)
   if (leftMs > 0) throw new ApiError('account_locked', { retryAfter: leftMs / 1_000 })
-}
-
-/** A counter of failed tries, as an admin sees it. */
-export interface LockoutView {
-  key: string
-  /** Null if no user has the address, since the service stores only a digest of it. */
-  email: string | null
-  /** Null for a device and for a second factor. */
-  pool: string | null
-  /** Null until the failures have led to a lock. */
-  lockedUntil: number | null
-  failures: number
-}
-
-export function presentLockout({ key, email, pool, lockedUntil, failures }: LockoutView): z.output<typeof lockoutRecord> {
-  return { key, email, pool, locked_until: lockedUntil === null ? null : iso(lockedUntil), failures }
 }

@@ -1,5 +1,5 @@
 import { okPage, route, section } from '../../http/route.ts'
-import { clearLockout, listLockouts, listLockoutsQuery, lockoutPage, presentLockout, unlockUser } from './lockouts.ts'
+import { clearLockout, listLockouts, listLockoutsQuery, lockoutPage, unlockUser } from './lockouts.ts'
 
 export const lockoutRoutes = section('Users', [
   route({
@@ -10,7 +10,7 @@ export const lockoutRoutes = section('Users', [
     auth: 'help_desk_reader',
     query: listLockoutsQuery,
     responses: { 200: lockoutPage },
-    handle: async (deps, { query }) => okPage(await listLockouts(deps, query), presentLockout),
+    handle: async (deps, { query }) => okPage(await listLockouts(deps, query)),
   }),
   route({
     method: 'DELETE',

@@ -6,7 +6,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { id, list, page, pageByNameQuery, pool } from '../../lib/fields.ts'
 import { nameKeyOf, type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
-import { userRecord } from '../../lib/records.ts'
+import { type collisionWarning, userRecord } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
 import { listPoolsAfter, PoolSize } from '../../models/pool-size.ts'
 import { SharedEmail } from '../../models/shared-email.ts'
@@ -239,13 +239,7 @@ export function presentPools(user: PooledUser): z.output<typeof userPools> {
   return { namespace, namespaces }
 }
 
-export interface CollisionWarning {
-  code: 'email_collisions'
-  /** Two pools of the app, in the order in which their users are found. */
-  namespaces: [string, string]
-  count: number
-  message: string
-}
+export type CollisionWarning = z.output<typeof collisionWarning>
 
 /** Counting stops here. */
 const mostCounted = 1_000

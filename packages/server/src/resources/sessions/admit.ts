@@ -24,7 +24,7 @@ import { BASE_ROLE } from '../users/administration.ts'
 import { listMemberships } from '../users/find-users.ts'
 import type { PooledUser } from '../users/present.ts'
 import { lockUserRow, type NewAccount } from '../users/users.ts'
-import { type KnownRights, type RolesAndGrant, readRolesAndGrant, resolveRights } from './rights.ts'
+import { type Admitted, type KnownRights, type RolesAndGrant, readRolesAndGrant, resolveRights } from './rights.ts'
 import { assertPolicyMet } from './second-factor-policy.ts'
 
 /** A user who has proven who they are and asks for tokens. */
@@ -61,12 +61,8 @@ export interface EntryRequest extends Omit<SessionRequest, 'rolesAndGrant' | 'sh
 }
 
 /** The result of the gate: everything a token is built from. */
-export interface Admission {
+export interface Admission extends Admitted {
   user: PooledUser
-  app: App | null
-  membership: Membership | null
-  roles: string[]
-  permissions: readonly string[]
   /** The lowest `iat` of a live token, in seconds. */
   minIat: number
   /** The keys of the app. */

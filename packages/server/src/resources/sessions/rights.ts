@@ -67,7 +67,7 @@ export async function resolveRights(
 }
 
 /** The user whom a token speaks for, and what it lets them do. */
-interface Admitted {
+export interface Admitted {
   user: ShownUser & Pick<PooledUser, 'token_version'>
   app: App | null
   membership: Membership | null

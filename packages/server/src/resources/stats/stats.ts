@@ -9,7 +9,7 @@ import { OutboxMessage } from '../../models/outbox-message.ts'
 import { User } from '../../models/user.ts'
 import { readCatalog } from '../catalog/catalog.ts'
 import { behindIn, listConsumerSecrets } from '../consumers/consumers.ts'
-import { describeLockouts, presentLockout } from '../lockouts/lockouts.ts'
+import { describeLockouts } from '../lockouts/lockouts.ts'
 import { measureBacklog } from '../outbox/outbox.ts'
 
 export const statsQuery = z.strictObject({
@@ -137,9 +137,9 @@ export async function collectStats(deps: Deps, asked: number | undefined) {
 async function consumersBehind(deps: Deps) {
   const { seen } = await listConsumerSecrets(deps)
   const keyrings = await (await readCatalog(deps)).getKeyrings()
-  const appCodes = [...new Set(seen.map(({ appCode }) => appCode))]
+  const appCodes = [...new Set(seen.map(({ app_code }) => app_code))]
   const behind = appCodes.flatMap((code) => {
-    const sets = seen.filter(({ appCode }) => appCode === code)
+    const sets = seen.filter(({ app_code }) => app_code === code)
     return behindIn(code, sets, keyrings.ofCode(() => code)[0].id) ?? []
   })
   return { apps: appCodes.length, behind }
@@ -176,7 +176,7 @@ export function presentStats(stats: Stats): StatsRecord {
         last_failed_at: iso(last_at),
       }
     }),
-    locked: { count: locked.count, items: locked.items.map(presentLockout) },
+    locked,
     outbox: outbox.map(({ kind, pending, oldestPendingMs, oldestDueMs }) => ({
       kind,
       pending,
