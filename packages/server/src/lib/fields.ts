@@ -143,7 +143,6 @@ export const pathParameters = {
   sessionId: id,
   userId: id,
 }
-export const appParams = z.object({ appId: pathParameters.appId })
 
 export const email = z.string().transform((raw, context) => {
   const normalized = normalizeEmail(raw)

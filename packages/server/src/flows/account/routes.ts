@@ -110,7 +110,6 @@ export const accountRoutes = section('Pages', [
     // The query changes with the script.
     query: z.object({ v: z.string().optional() }),
     responses: { 200: z.string() },
-    errors: [],
     handle: async () => ({ ...ok(script), headers: scriptHeaders }),
   }),
 ])

@@ -92,7 +92,6 @@ export const oauthRoutes = section('Sign-in page', [
     cookies,
     query: returnQuery,
     responses: { 303: null, 400: z.string(), 403: z.string() },
-    errors: [],
     handle: async (deps, { query, cookies, origin }) =>
       reply(await answerReturn(deps, query, cookies, { caller: undefined, origin })),
   }),

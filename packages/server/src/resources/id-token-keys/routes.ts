@@ -8,7 +8,6 @@ export const idTokenKeyRoutes = section('OpenID Connect', [
     summary: 'List the keys of ID tokens',
     auth: 'admin_reader',
     responses: { 200: idTokenKeyList },
-    errors: [],
     handle: async (deps) => ok(presentIdTokenKeys((await getIdTokenKeys(deps)).rows)),
   }),
   route({

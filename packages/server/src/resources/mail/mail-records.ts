@@ -28,8 +28,6 @@ import { isTokenPurpose, signInCodeLifeMs, type TokenMailPayload, type TokenPurp
 
 const mailStatus = z.enum(['pending', 'delivered', 'failed', 'unsent'])
 
-export const mailParams = z.object({ mailId: id })
-
 export const listMailsQuery = z.strictObject({
   ...pageQuery,
   user_id: id.optional().meta({

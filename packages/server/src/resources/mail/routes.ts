@@ -1,6 +1,5 @@
-import { accepted, ok, type Route, route, section } from '../../http/route.ts'
-import { appParams } from '../../lib/fields.ts'
-import { getMail, listMails, listMailsQuery, mailPage, mailParams, mailRecord, resendMail } from './mail-records.ts'
+import { accepted, ok, okPage, type Route, route, section } from '../../http/route.ts'
+import { getMail, listMails, listMailsQuery, mailPage, mailRecord, resendMail } from './mail-records.ts'
 import type { TokenPurpose } from './mail-tokens.ts'
 import { previewMail, requestMail, sendTestMail } from './request-mail.ts'
 import { mailPreview, mailRequestBody, previewParams, previewQuery, queued, testMailBody, testMailOutcome } from './schema.ts'
@@ -18,7 +17,6 @@ export const mailRoutes = section('Account mail', [
     params: previewParams,
     query: previewQuery,
     responses: { 200: mailPreview },
-    errors: [],
     handle: async (deps, { params, query }) => ok(await previewMail(deps, params.appId, params.mail, query.language)),
   }),
   route({
@@ -30,20 +28,14 @@ export const mailRoutes = section('Account mail', [
     auth: 'help_desk_reader',
     query: listMailsQuery,
     responses: { 200: mailPage },
-    errors: [],
-    handle: async (deps, { query }) => {
-      const { items, nextCursor } = await listMails(deps, query)
-      return ok({ items, next_cursor: nextCursor })
-    },
+    handle: async (deps, { query }) => okPage(await listMails(deps, query)),
   }),
   route({
     method: 'GET',
     path: '/admin/mails/{mailId}',
     summary: 'Show what became of a mail',
     auth: 'help_desk_reader',
-    params: mailParams,
     responses: { 200: mailRecord },
-    errors: [],
     handle: async (deps, { params }) => ok(await getMail(deps, params.mailId)),
   }),
   route({
@@ -56,7 +48,6 @@ export const mailRoutes = section('Account mail', [
     auth: 'help_desk',
     // A mail without a user goes to an invited address, or to one that nobody has.
     helps: async (deps, { mailId }) => (await getMail(deps, mailId)).user_id ?? undefined,
-    params: mailParams,
     responses: { 202: mailRecord },
     errors: ['mail_not_kept', 'mail_outdated', 'mail_pending'],
     handle: async (deps, { params, ...actor }) => ({ status: 202, body: await resendMail(deps, params.mailId, actor) }),
@@ -69,7 +60,6 @@ export const mailRoutes = section('Account mail', [
       'Goes to the mail server at once, past the outbox, and says what became of it. An admin can send ten in an hour. A dry run ' +
       'sends nothing.',
     auth: 'system_admin',
-    params: appParams,
     body: testMailBody,
     responses: { 200: testMailOutcome },
     errors: ['rate_limited'],

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { appParams, email, optionalAppCode, optionalField, text } from '../../lib/fields.ts'
+import { email, optionalAppCode, optionalField, pathParameters, text } from '../../lib/fields.ts'
 import { languages } from '../../lib/locale.ts'
 import { sampleMails } from '../../mail/samples.ts'
 
@@ -15,7 +15,10 @@ export const mailRequestBody = z
   .meta({ id: 'MailRequest' })
 export type MailRequest = z.output<typeof mailRequestBody>
 
-export const previewParams = appParams.extend({ mail: z.string().meta({ description: `One of ${sampleMails.join(', ')}` }) })
+export const previewParams = z.object({
+  appId: pathParameters.appId,
+  mail: z.string().meta({ description: `One of ${sampleMails.join(', ')}` }),
+})
 export const previewQuery = z.strictObject({ language: z.enum(languages).optional() })
 
 export const mailPreview = z
