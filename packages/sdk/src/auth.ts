@@ -6,7 +6,7 @@ import { AuthError, configInvalid, refused } from './errors.ts'
 import { partsOf } from './hidden-calls.ts'
 import type { Principal } from './principal.ts'
 import type { Registration, RegistrationOptions, RegistrationProgress } from './register-permissions.ts'
-import { followRevocations } from './revocation-feed.ts'
+import { followRevocations, type RevocationFeed } from './revocation-feed.ts'
 import type { ServiceApi } from './service-api.ts'
 import type { OpenTelemetry } from './telemetry.ts'
 import type { UserChangeHandler, UserChangeOptions } from './user-changes.ts'
@@ -113,23 +113,9 @@ export function createAuth<Name extends string = string>(options: AuthOptions<Na
 
 /** Returns an object of functions. Each can be called without the object, and printing the object shows no secrets. */
 export function assembleAuth(config: Config): LocalAuth {
-  const { revocation, closing, keyring, warn } = config
+  const { revocation, closing, keyring } = config
   const feed = revocation.mode === 'feed' ? followRevocations(config, revocation) : undefined
-  const verifyLocally = createVerifier(config, feed)
-  const judge: Verify =
-    revocation.mode === 'custom' ? (token) => askApp(revocation.isCurrent, verifyLocally(token)) : verifyLocally
-  const refuse = (error: unknown): never => {
-    if (AuthError.is(error) && error.hint !== MISSING_HINT) warn(error.code, `a token is refused, ${error.code}: ${error.hint}`)
-    throw error
-  }
-  let check: Verify = (token) => {
-    try {
-      const principal = judge(token)
-      return principal instanceof Promise ? principal.catch(refuse) : principal
-    } catch (error) {
-      return refuse(error)
-    }
-  }
+  let check = createCheck(config, feed)
   // No `await` here: it would cost a tenth of the verification.
   const verify = async (token: unknown) => check(token)
   let registration: RegistrationProgress | undefined
@@ -154,14 +140,7 @@ export function assembleAuth(config: Config): LocalAuth {
       principal.catch(ignore)
       throw configInvalid('verifySync needs Node, and no promise from isCurrent')
     },
-    async safeVerify(token) {
-      try {
-        return { ok: true, principal: await verify(token) }
-      } catch (error) {
-        if (!AuthError.is(error)) throw error
-        return { ok: false, error }
-      }
-    },
+    safeVerify: (token) => resultOf(verify(token)),
     authenticate: async (headers) => verify(readBearer(headers)),
     registerPermissions(options = {}) {
       const progress: RegistrationProgress = { state: 'pending', isAwaited: false }
@@ -206,6 +185,35 @@ export function assembleAuth(config: Config): LocalAuth {
     async close() {
       closing.abort(unreachable('auth.close()'))
     },
+  }
+}
+
+/** Verifies a token, and logs why one is refused. */
+function createCheck(config: Config, feed: RevocationFeed | undefined): Verify {
+  const { revocation, warn } = config
+  const verifyLocally = createVerifier(config, feed)
+  const judge: Verify =
+    revocation.mode === 'custom' ? (token) => askApp(revocation.isCurrent, verifyLocally(token)) : verifyLocally
+  const refuse = (error: unknown): never => {
+    if (AuthError.is(error) && error.hint !== MISSING_HINT) warn(error.code, `a token is refused, ${error.code}: ${error.hint}`)
+    throw error
+  }
+  return (token) => {
+    try {
+      const principal = judge(token)
+      return principal instanceof Promise ? principal.catch(refuse) : principal
+    } catch (error) {
+      return refuse(error)
+    }
+  }
+}
+
+async function resultOf(verification: Promise<Principal>): Promise<VerifyResult> {
+  try {
+    return { ok: true, principal: await verification }
+  } catch (error) {
+    if (!AuthError.is(error)) throw error
+    return { ok: false, error }
   }
 }
 

@@ -172,6 +172,7 @@ const number = (least: number, most: number) =>
 const oneOf = (...words: unknown[]) => must((value) => words.includes(value), words.join(' or '))
 const isFunction = (value: unknown) => typeof value === 'function'
 const callable = must(isFunction, 'a function')
+const canWarn = must((value) => value === false || isFunction(Object(value).warn), 'false, or have warn(line)')
 // A blank at either end is a common mistake in env files, and would cause every token to be refused.
 export const word = must((value) => typeof value === 'string' && /^\S+$/.test(value), 'text without white space')
 export const httpUrl = must(
@@ -215,6 +216,11 @@ export function apiUrlOf(authUrl: string): string {
   return authUrl.replace(/(\/api\/v1)?\/*$/, '/api/v1')
 }
 
+type OptionName = keyof AuthOptions
+type Option<Name extends OptionName> = AuthOptions[Name]
+
+const UNFED = "revoked tokens are accepted until they expire; if you mean that, pass revocation: { mode: 'off' }"
+
 /**
  * Reads options and environment. Throws one `CONFIG_INVALID` that names each wrong variable and what is wrong with it, but quotes
  * no value.
@@ -226,17 +232,11 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
     const fault = value === undefined ? isNeeded : rule(value)
     if (fault) faults.push(fault === true ? lacking(name) : name + fault)
   }
-  const read = <Name extends keyof AuthOptions>(
-    name: Name,
-    rule: Rule,
-    variable = '',
-    fallback?: AuthOptions[Name],
-    isNeeded?: boolean,
-  ) => {
+  const read = <Name extends OptionName>(name: Name, rule: Rule, variable = '', fallback?: Option<Name>, isNeeded?: boolean) => {
     known.push(name)
     const value = options[name] ?? readVariable(variable) ?? fallback
     judge(variable || name, rule, value, isNeeded)
-    return value as NonNullable<AuthOptions[Name]>
+    return value as NonNullable<Option<Name>>
   }
   const refuseOthers = (given: object, names: readonly string[], prefix = '') =>
     faults.push(...Object.keys(given).flatMap((name) => (names.includes(name) ? [] : `${prefix}${name} is not an option`)))
@@ -256,8 +256,7 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
   if (isObject(revocation)) refuseOthers(revocation, ['mode', 'isCurrent', 'onStale', 'maxStaleSec'], 'revocation.')
   const isTest = readVariable('NODE_ENV') === 'test' || readVariable('NODE_TEST_CONTEXT')
   const check = read('check', oneOf('exit', 'warn', 'off'), '', onNode && !isTest ? 'warn' : 'off')
-  const consequence = "revoked tokens are accepted until they expire; if you mean that, pass revocation: { mode: 'off' }"
-  const unfed = `${lacking('SERVICE_AUTH_URL')}: ${consequence}`
+  const unfed = `${lacking('SERVICE_AUTH_URL')}: ${UNFED}`
   if (isRefused) faults.push(unfed)
   // Verifying tokens needs no service. The feed and the check do.
   read('authUrl', httpUrl, 'SERVICE_AUTH_URL', undefined, !isRefused && (mode === 'feed' || check !== 'off'))
@@ -271,10 +270,7 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
 
   const closing = new AbortController()
   const now = read('now', callable, '', Date.now)
-  const logger = read(
-    'logger',
-    must((value) => value === false || isFunction(Object(value).warn), 'false, or have warn(line)'),
-  )
+  const logger = read('logger', canWarn)
   const onEvent = read('onEvent', callable)
   const config: Omit<Config, 'keyring'> = {
     appCode,
