@@ -124,9 +124,9 @@ export class App extends BaseModel {
   }
 
   /**
-   * Keeps an app from being deleted until the transaction ends; false if it is gone. A deletion takes the app before the rows that go
-   * with it. So call this before one of them is changed in a transaction that also adds one, or the two deadlock. Needs no query on
-   * SQLite, which has only one writer.
+   * Keeps an app from being deleted until the transaction ends; false if it is gone. A deletion takes the app before the rows that
+   * go with it. So call this before one of them is changed in a transaction that also adds one, or the two deadlock. Needs no query
+   * on SQLite, which has only one writer.
    */
   static async keep(db: Tx, id: string): Promise<boolean> {
     if (!isPostgres(db)) return true

@@ -14,8 +14,8 @@ import { pageOrder, withPage } from './list-query.ts'
 export type AuditEventRow = Pick<AuditEvent, Exclude<Column, 'details'>> & { details: string | null }
 type Column = (typeof columns)[number]
 
-// Columns of indexes, which the databases use only where they find the same expression. Rows of one place are ordered by all of them
-// too: while Postgres has no statistics, it would look through the primary key for an order by id.
+// Columns of indexes, which the databases use only where they find the same expression. Rows of one place are ordered by all of
+// them too: while Postgres has no statistics, it would look through the primary key for an order by id.
 const placeInChain = 'coalesce(seal_position, 0)'
 const byPlace = `xid, ${placeInChain}, id`
 const lowestId = '00000000-0000-0000-0000-000000000000'
@@ -235,7 +235,10 @@ export class AuditEvent extends BaseModel {
     )
   }
 
-  /** Rows that `seen` does not see, in the order of positions; with `below`, only those below it. Rows that count are not among them. */
+  /**
+   * Rows that `seen` does not see, in the order of positions; with `below`, only those below it. Rows that count are not among
+   * them.
+   */
   static async listUnseen(db: Db, seen: Pick<Snapshot, 'xmax' | 'running'>, range: PlaceRange): Promise<SealableEvent[]> {
     return AuditEvent.#unseen(db, seen, range, [...storedColumns, db.raw(`${contentOn(db)} as content`)])
   }
@@ -349,8 +352,8 @@ export class AuditEvent extends BaseModel {
   }
 
   /**
-   * The rows with a position in the former chain from one onwards; with `below`, only those below it. Without, Postgres may gather and
-   * sort all of them while it has no statistics, as after an upgrade.
+   * The rows with a position in the former chain from one onwards; with `below`, only those below it. Without, Postgres may gather
+   * and sort all of them while it has no statistics, as after an upgrade.
    */
   static async listChained(
     db: Db,
@@ -458,9 +461,10 @@ export class AuditEvent extends BaseModel {
   }
 
   /**
-   * Newest first. You can combine the filters. A filter by user, actor or e-mail has an index that ends in the id, so a page is read
-   * in order and never sorted; with the others, a page looks through `mostSearched` events, and the next one goes on from there. An index
-   * of request ids would cost each login more than it answers. The time range becomes a range of ids, which begin with their millisecond.
+   * Newest first. You can combine the filters. A filter by user, actor or e-mail has an index that ends in the id, so a page is
+   * read in order and never sorted; with the others, a page looks through `mostSearched` events, and the next one goes on from
+   * there. An index of request ids would cost each login more than it answers. The time range becomes a range of ids, which begin
+   * with their millisecond.
    */
   static async listPage(db: Db, { about, ...filters }: AuditFilters, request: AuditPageRequest): Promise<Page<AuditEvent>> {
     const isNarrow = about !== undefined || filters.user_id !== undefined || filters.actor_id !== undefined
@@ -617,8 +621,8 @@ const rareColumns: readonly string[] = [
 ] satisfies (typeof storedColumns)[number][]
 const usualColumns = storedColumns.filter((name) => !rareColumns.includes(name)).join(', ')
 /**
- * JSON is faster than `quote`, but has no bytes, which are above all texts and numbers. `quote` ends a text at its first NUL, so the size
- * of all columns stands beside it: a text that goes on behind a NUL makes it larger. The service stores none.
+ * JSON is faster than `quote`, but has no bytes, which are above all texts and numbers. `quote` ends a text at its first NUL, so
+ * the size of all columns stands beside it: a text that goes on behind a NUL makes it larger. The service stores none.
  */
 const contentOnSqlite = `case when coalesce(${rareColumns.join(', ')}) is null and typeof(max(${usualColumns})) = 'text' then json_array(${usualColumns})
   else concat_ws(',', ${storedColumns.map((name) => `quote(${name})`).join(', ')}, octet_length(concat(${storedColumns.join(', ')}))) end`

@@ -81,8 +81,8 @@ export class Feed extends BaseModel {
 }
 
 /**
- * Makes readers start over whose cursor is among the rows written up to `until`. Those that are reading now still need these rows, so
- * delete them later.
+ * Makes readers start over whose cursor is among the rows written up to `until`. Those that are reading now still need these rows,
+ * so delete them later.
  */
 export async function forgetUntil(db: Db, table: FeedTable, until: number): Promise<void> {
   const { cursors, snapshot, forgotten } = await Feed.getState(db, table)

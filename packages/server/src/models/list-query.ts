@@ -71,7 +71,9 @@ export async function whereFound<M extends Model>(
   query.whereRaw(...anyLike(db, named, pattern))
 }
 
-/** Whether a search finds a text inside a name. On Postgres that needs the extension `pg_trgm`, which the first migration looks for. */
+/**
+ * Whether a search finds a text inside a name. On Postgres that needs the extension `pg_trgm`, which the first migration looks for.
+ */
 export async function findsPieces(db: Db): Promise<boolean> {
   return !isPostgres(db) || (await db('pg_class').where('oid', db.raw("to_regclass('users_search')")).first('oid')) !== undefined
 }

@@ -343,8 +343,8 @@ export class OutboxMessage extends BaseModel {
   }
 
   /**
-   * Blanks mails, and ends those that are not sent yet: the mails of a user, or those that were requested only by address, without a
-   * user. `finished` are only those that were sent or given up: an older server kept their address.
+   * Blanks mails, and ends those that are not sent yet: the mails of a user, or those that were requested only by address, without
+   * a user. `finished` are only those that were sent or given up: an older server kept their address.
    */
   static async blankMails(
     db: Pool,

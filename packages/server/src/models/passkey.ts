@@ -36,8 +36,8 @@ export class Passkey extends BaseModel {
   }
 
   /**
-   * Notes a use. False if the counter does not exceed the one of the last use, unless both are 0: of two uses with the same counter,
-   * one succeeds.
+   * Notes a use. False if the counter does not exceed the one of the last use, unless both are 0: of two uses with the same
+   * counter, one succeeds.
    */
   static async noteUse(
     db: Tx,

@@ -88,7 +88,10 @@ function sumsOf(noted: readonly Noted[]): Pick<PoolSize, 'namespace' | 'homes' |
   return [...sums].map(([namespace, sum]) => ({ namespace, ...sum })).sort((a, b) => (a.namespace < b.namespace ? -1 : 1))
 }
 
-/** Users name pools as home and as tag, and each of the two has an index of the names. A pool that only deleted users name does not count. */
+/**
+ * Users name pools as home and as tag, and each of the two has an index of the names. A pool that only deleted users name does not
+ * count.
+ */
 const sources = { homes: "users where status <> 'deleted'", tags: 'user_namespaces where true' }
 
 /** The next distinct names, by name. Each is one step into the index, while `distinct` would read every row. */

@@ -66,7 +66,9 @@ export class Revocation extends BaseModel {
     await insertAll(db, [{ user_id: null, app_id: null, session_id: null, min_tv: null, min_iat: minIat, at }])
   }
 
-  /** Postgres: whether there are rows that servers of the previous version may miss. Goes with the next version, like the next two. */
+  /**
+   * Postgres: whether there are rows that servers of the previous version may miss. Goes with the next version, like the next two.
+   */
   static async hasUnsettled(db: Db): Promise<boolean> {
     return (await rowsOf(Revocation, db).where({ settled: 0 }).first('cursor')) !== undefined
   }

@@ -75,7 +75,10 @@ export class ServiceAccount extends BaseModel {
     return ServiceAccount.query(db).withGraphFetched('[apps, permissions]')
   }
 
-  /** Finds an account like `full`, and locks it until the transaction ends: `shared` with other readers, or `exclusive` to change it. */
+  /**
+   * Finds an account like `full`, and locks it until the transaction ends: `shared` with other readers, or `exclusive` to change
+   * it.
+   */
   static async findLocked(db: Tx, id: string, lock: 'shared' | 'exclusive'): Promise<ServiceAccount | undefined> {
     const row = rowsOf(ServiceAccount, db).where({ id }).first('id')
     // Read the relations once the lock is held, so that they include a change that the lock waited for.

@@ -105,7 +105,10 @@ const newSession = `
 const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
 
 const end = 'update sessions set ended_at = :at, ended_reason = :event where id = :sessionId and ended_at is null'
-/** Ends a session, records it and reports it to consumers. On Postgres it fails, by a division by zero, where a trigger drops the event. */
+/**
+ * Ends a session, records it and reports it to consumers. On Postgres it fails, by a division by zero, where a trigger drops the
+ * event.
+ */
 const ending = new Statement(
   `with ended as (${end} returning id, user_id, app_id),
     told as (${newEndFor('ended')}),
@@ -115,7 +118,8 @@ const ending = new Statement(
 )
 
 /**
- * The sessions `s` of a user that are alive. A login that raced with a revocation leaves one that never ended, but is below the minimum token version.
+ * The sessions `s` of a user that are alive. A login that raced with a revocation leaves one that never ended, but is below the
+ * minimum token version.
  */
 function aliveOf(db: Db, userId: string, now: number) {
   return db('sessions as s')
@@ -149,7 +153,10 @@ export class Session extends BaseModel {
   declare amr: string | null
   /** How the second factor was shown. Null if it was not, and for sessions of earlier versions. A password change leaves it. */
   declare second_factor: ShownFactors['second']
-  /** Since when the session meets what its app demands: when that was shown or, if nothing was, when the person signed in. Null for sessions of earlier versions. */
+  /**
+   * Since when the session meets what its app demands: when that was shown or, if nothing was, when the person signed in. Null for
+   * sessions of earlier versions.
+   */
   declare shown_at: number | null
   /** The browser session that the code of this session came from. */
   declare browser_session_id: string | null
@@ -196,7 +203,10 @@ export class Session extends BaseModel {
     return selfBySession.all(db, { id })
   }
 
-  /** A session that has not ended, even if it is expired or below the minimum token version. Locks it, since a deletion takes it before its tokens. */
+  /**
+   * A session that has not ended, even if it is expired or below the minimum token version. Locks it, since a deletion takes it
+   * before its tokens.
+   */
   static async findOpenForUpdate(db: Tx, id: string): Promise<OpenSession | undefined> {
     return forUpdate(db, rowsOf(Session, db).where({ id }))
       .whereNull('ended_at')

@@ -5,7 +5,10 @@ import { BaseModel, rowsOf } from './base-model.ts'
 const shared = "select email from users where status <> 'deleted'"
 const all = `${shared} group by email having count(*) > 1`
 
-/** An address that several users have, each in a pool of their own. Kept, since finding them among all users would read every address. */
+/**
+ * An address that several users have, each in a pool of their own. Kept, since finding them among all users would read every
+ * address.
+ */
 export class SharedEmail extends BaseModel {
   static override tableName = 'shared_emails'
   static override idColumn = 'email'

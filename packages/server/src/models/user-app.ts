@@ -47,7 +47,10 @@ export class UserApp extends BaseModel {
   /** The user or service account that granted it. Null if the service did so by its settings. */
   declare granted_by: string | null
   declare reason: string | null
-  /** The minimum token version for sessions: access tokens of this app with a lower `tv` are dead, and so are sessions that began below it. */
+  /**
+   * The minimum token version for sessions: access tokens of this app with a lower `tv` are dead, and so are sessions that began
+   * below it.
+   */
   declare min_token_version: number
   /** The minimum token version for access tokens: like the one for sessions, but ends only tokens. */
   declare min_access_version: number

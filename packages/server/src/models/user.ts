@@ -150,7 +150,10 @@ const entrants = `
   select user_id from user_apps where app_id = :appId and status = 'active' and (expires_at is null or expires_at > :now)
   union select user_id from user_roles where role_code = '${SYSTEM_ADMIN}' and :isBuiltIn = 1`
 
-/** Those of them who own neither a second factor nor a passkey that works. `:isOfAdmins` narrows to those with a role besides the base role. */
+/**
+ * Those of them who own neither a second factor nor a passkey that works. `:isOfAdmins` narrows to those with a role besides the
+ * base role.
+ */
 const withoutFactor = new Statement<{ id: string; email: string; namespace: string; global_roles: string | null }>(`
   select u.id, u.email, u.namespace, ${globalRolesColumn} from users u
   where u.id in (${entrants}) and u.status = 'active' and u.id < :cursor
@@ -320,7 +323,9 @@ export class User extends BaseModel {
     return user?.status === 'deleted' ? undefined : user
   }
 
-  /** Inserts a user with pool tags and global roles, and notes what pools and shared addresses gain. Also stores the event, if any. */
+  /**
+   * Inserts a user with pool tags and global roles, and notes what pools and shared addresses gain. Also stores the event, if any.
+   */
   static async add(
     db: Tx,
     { id: made_id, email: made_email, ...row }: NewUserRow,

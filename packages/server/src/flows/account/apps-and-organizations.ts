@@ -28,9 +28,9 @@ interface ListedApp {
 }
 
 /**
- * The apps that the person can enter, also those that let everybody of their pools in and the one that they administer the service with;
- * those that they were let into at some time, or have asked for; and the app of the page. No other is named: a person does not learn here
- * what apps there are.
+ * The apps that the person can enter, also those that let everybody of their pools in and the one that they administer the service
+ * with; those that they were let into at some time, or have asked for; and the app of the page. No other is named: a person does
+ * not learn here what apps there are.
  */
 async function listApps(deps: Deps, user: PooledUser, ofPage: App | undefined): Promise<ListedApp[]> {
   const now = deps.clock()

@@ -95,8 +95,8 @@ export const connectionPath = '/account/identities/return'
 const clockToleranceMs = 30_000
 
 /**
- * The providers that somebody can connect an account of: those with which they can then sign in to the app of the page, if it takes new
- * accounts of them.
+ * The providers that somebody can connect an account of: those with which they can then sign in to the app of the page, if it takes
+ * new accounts of them.
  */
 async function listConnectable(deps: Deps, user: PooledUser, app: App | undefined): Promise<SsoProvider[]> {
   if (!app || !isInPools(user, poolSet(app))) return []
@@ -104,8 +104,8 @@ async function listConnectable(deps: Deps, user: PooledUser, app: App | undefine
 }
 
 /**
- * Begins to connect an account at a provider. Returns where the browser goes. Only this browser session can come back. The provider is
- * asked to have the person sign in: somebody else may be signed in there.
+ * Begins to connect an account at a provider. Returns where the browser goes. Only this browser session can come back. The provider
+ * is asked to have the person sign in: somebody else may be signed in there.
  */
 async function beginToConnect(
   deps: Deps<Pool>,

@@ -33,8 +33,8 @@ import { type Done, type Person, type PersonActor, refuseChange, type Section } 
 import { codesView, sectionView } from './section-views.ts'
 
 /**
- * Shows a section of the account page to the person who is signed in in this browser. Somebody who is not is asked to, and comes back.
- * Changes nothing.
+ * Shows a section of the account page to the person who is signed in in this browser. Somebody who is not is asked to, and comes
+ * back. Changes nothing.
  */
 export async function showSection(
   deps: Deps,

@@ -37,8 +37,8 @@ async function findEnrolling(
 }
 
 /**
- * Somebody who has nothing but a first factor has just shown it, which counts from when they came from there: not every provider tells
- * when they signed in at it.
+ * Somebody who has nothing but a first factor has just shown it, which counts from when they came from there: not every provider
+ * tells when they signed in at it.
  */
 function callerOf(deps: Deps, live: LiveBrowserSession): PersonCaller {
   return callerOfBrowser(deps, { ...live, first_proven_at: live.signed_in_at ?? live.first_proven_at })
@@ -58,8 +58,8 @@ export async function beginEnrolment(
 }
 
 /**
- * Turns the second factor on. The person has shown it by that, and goes on to the app once they have seen their recovery codes. Throws
- * what `activateTwoFactor` throws.
+ * Turns the second factor on. The person has shown it by that, and goes on to the app once they have seen their recovery codes.
+ * Throws what `activateTwoFactor` throws.
  */
 export async function enrol(
   deps: Deps<Pool>,

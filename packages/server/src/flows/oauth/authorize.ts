@@ -20,8 +20,8 @@ import { readSituation } from './situation.ts'
 const codeLifeMs = 60_000
 
 /**
- * Decides what a browser is to be shown for a request, from who is signed in in it. Gives a code only where silent entry is allowed.
- * Writes nothing else.
+ * Decides what a browser is to be shown for a request, from who is signed in in it. Gives a code only where silent entry is
+ * allowed. Writes nothing else.
  */
 export async function authorize(
   deps: Deps<Pool>,
@@ -43,8 +43,8 @@ const descriptions = {
 }
 
 /**
- * The person of a form, if the page still asks them for this step. A step that writes checks it: its form may be older, or not of our
- * making, and somebody else may have signed in meanwhile.
+ * The person of a form, if the page still asks them for this step. A step that writes checks it: its form may be older, or not of
+ * our making, and somebody else may have signed in meanwhile.
  */
 export async function findAsked(
   deps: Deps,
@@ -57,8 +57,8 @@ export async function findAsked(
 }
 
 /**
- * Enters an app as the person who is signed in, who has agreed to it on a page. Returns where the browser goes. Returns undefined if
- * the page is no longer the right one, so that the next one is shown instead.
+ * Enters an app as the person who is signed in, who has agreed to it on a page. Returns where the browser goes. Returns undefined
+ * if the page is no longer the right one, so that the next one is shown instead.
  */
 export async function continueAs(
   deps: Deps<Pool>,

@@ -96,8 +96,8 @@ export async function pollDeviceGrant(
 }
 
 /**
- * Finds the device whose code a person has typed. Wrong codes are counted by person and by address. Undefined if no device waits with
- * it. Throws `rate_limited`.
+ * Finds the device whose code a person has typed. Wrong codes are counted by person and by address. Undefined if no device waits
+ * with it. Throws `rate_limited`.
  */
 export async function findDeviceByUserCode(
   deps: Deps<Pool>,

@@ -160,7 +160,8 @@ async function enterByCode(
     // It was activated since the user was read, or the app demands one since.
     throw error instanceof ApiError && isAsked.has(error.code) ? factorChanged() : error
   })
-  // Signing out in the browser ends the sessions that came from it. It finds this one, or was first. On SQLite nothing changes meanwhile.
+  // Signing out in the browser ends the sessions that came from it. It finds this one, or was first. On SQLite nothing changes
+  // meanwhile.
   const read = { status: user.status, user_floor: user.min_token_version, app_floor: entrant.app_floor }
   const now = isPostgres(deps.db) ? await BrowserSession.keepOpen(deps.db, browserId, app.id) : read
   if (!now) throw notSignedIn()
@@ -182,8 +183,8 @@ const pollsTogetherMs = 30_000
 
 /**
  * The second of two uses may be an attacker's, and so may the first: the session that the code opened ends, if it opened one. A
- * browser carries a code once, but a device sends its own many times. Its poll that comes together with the one that got the tokens,
- * and from the same address or IPv6 network, is only refused.
+ * browser carries a code once, but a device sends its own many times. Its poll that comes together with the one that got the
+ * tokens, and from the same address or IPv6 network, is only refused.
  */
 async function punishReuse(deps: Deps<Pool>, hash: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {

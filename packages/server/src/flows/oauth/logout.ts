@@ -27,9 +27,9 @@ interface LogoutRequest {
 }
 
 /**
- * Where a person goes after signing out, and the session that a hint names. `location` is null without an app or a redirect URL that
- * is good: then a page says that it is done. With a hint that we have not signed, or for another app than the request names, the rest
- * may be forged too.
+ * Where a person goes after signing out, and the session that a hint names. `location` is null without an app or a redirect URL
+ * that is good: then a page says that it is done. With a hint that we have not signed, or for another app than the request names,
+ * the rest may be forged too.
  */
 async function readLogout(
   deps: Deps,

@@ -126,7 +126,9 @@ function isTrusted(deps: Deps, request: AuthorizationRequest, live: LiveBrowserS
   return holds && takesTrust(deps, request) && isTrustedAt(request.app, provenAt, deps.clock())
 }
 
-/** Whether a second factor of an earlier day counts for a request: at the apps that allow it, and never where proofs must be new. */
+/**
+ * Whether a second factor of an earlier day counts for a request: at the apps that allow it, and never where proofs must be new.
+ */
 export function takesTrust(deps: Deps, { app, isForAccount, demandsMfa, maxAgeSeconds, prompt }: AuthorizationRequest): boolean {
   const isStepUp = demandsMfa || maxAgeSeconds !== undefined || prompt === 'login'
   return app.trust_device_days > 0 && !isForAccount && !isStepUp && !isAdminApp(deps.config, app)

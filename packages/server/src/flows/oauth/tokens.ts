@@ -74,8 +74,8 @@ function required(input: TokenInput, field: keyof TokenInput): string {
 }
 
 /**
- * Ends the session of a refresh token or of an access token (RFC 7009). An unknown token, and one of another app than the client, is
- * left alone, and the caller is not told. Throws `invalid_client` if the app is confidential and has not authenticated.
+ * Ends the session of a refresh token or of an access token (RFC 7009). An unknown token, and one of another app than the client,
+ * is left alone, and the caller is not told. Throws `invalid_client` if the app is confidential and has not authenticated.
  */
 export async function revokeToken(
   deps: Deps<Pool>,
