@@ -158,6 +158,13 @@ function asksForMfa({ acr_values: values }: GivenParameters): boolean {
   return values?.split(' ').includes(mfa) === true
 }
 
+/** What our own pages leave open. */
+const nothing = {
+  ...{ state: undefined, nonce: undefined, prompt: undefined, maxAgeSeconds: undefined, loginHint: undefined },
+  ...{ organizationId: undefined, provider: undefined, method: undefined, invite: undefined, codeChallenge: undefined },
+  ...{ scope: '', demandsMfa: false, isForAccount: false },
+}
+
 /** A request of our own pages: to sign in, or again, and to come back to the account page. */
 function readAccountRequest({ config }: Deps, app: App, sent: SentParameters, begunAt: number): ReadRequest {
   const section = accountSections.find((name) => name === sent.account)
@@ -165,8 +172,6 @@ function readAccountRequest({ config }: Deps, app: App, sent: SentParameters, be
   const returnTo = typeof sent.return_to === 'string' ? sent.return_to : ''
   const prompt = sent.prompt === 'login' ? sent.prompt : undefined
   const uiLocales = typeof sent.ui_locales === 'string' ? sent.ui_locales : undefined
-  const none = { state: undefined, nonce: undefined, maxAgeSeconds: undefined, loginHint: undefined, organizationId: undefined }
-  const demandsMfa = false
   const query = queryOf({
     ...{ client_id: app.code, account: section ?? 'device' },
     ...(returnTo && { return_to: returnTo }),
@@ -174,22 +179,8 @@ function readAccountRequest({ config }: Deps, app: App, sent: SentParameters, be
     ...(uiLocales && { ui_locales: uiLocales }),
   })
   const path = section ? accountPath(section, { app: app.code, returnTo }) : `/device?${new URLSearchParams({ app: app.code })}`
-  return {
-    request: {
-      ...{
-        app,
-        prompt,
-        uiLocales,
-        query,
-        begunAt,
-        ...none,
-        demandsMfa,
-        isForAccount: true,
-        redirectUri: `${config.publicUrl}${path}`,
-      },
-      ...{ codeChallenge: undefined, scope: '', provider: undefined, method: undefined, invite: undefined },
-    },
-  }
+  const redirectUri = `${config.publicUrl}${path}`
+  return { request: { ...nothing, app, redirectUri, query, prompt, uiLocales, begunAt, isForAccount: true } }
 }
 
 /** A request of our own page for a device: to sign in for its app, and to allow its sign-in. */
@@ -197,16 +188,9 @@ function readDeviceRequest({ config }: Deps, app: App, sent: SentParameters, beg
   const { device, ui_locales: languages } = sent
   if (!app.device_grant || typeof device !== 'string') return { fault: 'redirect_unknown', app }
   const uiLocales = typeof languages === 'string' ? languages : undefined
-  const none = { state: undefined, nonce: undefined, prompt: undefined, maxAgeSeconds: undefined, loginHint: undefined }
-  const nothing = { organizationId: undefined, provider: undefined, method: undefined, invite: undefined }
   const query = queryOf({ client_id: app.code, device, ...(uiLocales && { ui_locales: uiLocales }) })
   const redirectUri = `${config.publicUrl}/device`
-  return {
-    request: {
-      ...{ app, redirectUri, query, uiLocales, begunAt, deviceField: device, scope: '', codeChallenge: undefined },
-      ...{ ...none, ...nothing, demandsMfa: false, isForAccount: false },
-    },
-  }
+  return { request: { ...nothing, app, redirectUri, query, uiLocales, begunAt, deviceField: device } }
 }
 
 /**

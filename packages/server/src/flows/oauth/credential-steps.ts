@@ -14,7 +14,7 @@ import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts
 import { findUserInPools } from '../../resources/users/find-users.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
-import { type SignedInBrowser, signInBrowser } from '../sign-in/enter.ts'
+import { type BrowserSignIn, type SignedInBrowser, signInBrowser } from '../sign-in/enter.ts'
 import { passwordAttempt, upgradeHash, verifyPassword } from '../sign-in/login.ts'
 import { findPasskey, provePasskey, type TriedPasskey } from '../sign-in/passkey.ts'
 import { firstFactor, firstFactorOf, passSecondFactor } from '../sign-in/prove.ts'
@@ -137,18 +137,27 @@ interface Completed {
 
 async function complete(
   deps: Deps<Pool>,
-  { request: { app }, secret: secretBefore, device, trusting }: Journey,
-  { proof, user, counted, isKept, upgradedHash, ticket }: Completed,
+  journey: Journey,
+  { upgradedHash, ...completed }: Completed,
   actor: Actor,
 ): Promise<SignedInBrowser> {
-  const before = await findBrowserSession(deps, secretBefore)
-  const entered = await transaction(deps, async (deps) => {
-    if (ticket) await spendTicket(deps, ticket)
-    const entered = await signInBrowser(deps, { proof, user, counted, before, isKept, app, device, trusting }, actor)
-    if (upgradedHash !== undefined) await User.replaceHash(deps.db, user, upgradedHash)
-    return entered
+  const before = await findBrowserSession(deps, journey.secret)
+  return transaction(deps, async (deps) => {
+    const signedIn = await signInHere(deps, journey, { ...completed, before }, actor)
+    if (upgradedHash !== undefined) await User.replaceHash(deps.db, completed.user, upgradedHash)
+    return signedIn
   })
-  return { ...entered, isKept }
+}
+
+/** Signs the person in in the browser of the page. Spends the ticket of the first factor, if there is one. */
+export async function signInHere(
+  deps: Deps<Tx>,
+  { request: { app }, device, trusting }: Journey,
+  { ticket, ...shown }: Omit<BrowserSignIn, 'app' | 'device' | 'trusting'> & { ticket?: FirstFactorTicket | undefined },
+  actor: Actor,
+): Promise<SignedInBrowser> {
+  if (ticket) await spendTicket(deps, ticket)
+  return signInBrowser(deps, { ...shown, app, device, trusting }, actor)
 }
 
 /** Whether the ticket of a first factor still holds for a user, as the user is now. */
@@ -158,7 +167,7 @@ export function isGoodFor(deps: Deps, ticket: FirstFactorTicket, user: PooledUse
 }
 
 /** Throws `invalid_token` for a ticket that was used. */
-export async function spendTicket(deps: Deps<Tx>, ticket: FirstFactorTicket): Promise<void> {
+async function spendTicket(deps: Deps<Tx>, ticket: FirstFactorTicket): Promise<void> {
   const row = { hash: hashOpaqueToken(ticket.id), expires_at: ticket.firstProvenAt + ticketLifeMs }
   if (!(await SpentField.spend(deps.db, row))) throw new ApiError('invalid_token')
 }

@@ -19,12 +19,11 @@ import { userOf } from '../../resources/users/present.ts'
 import { resetWith } from '../password/password.ts'
 import { byToken, withAttempt } from '../sign-in/attempt.ts'
 import { newCodeKey, passMailCode } from '../sign-in/email-code.ts'
-import { signInBrowser } from '../sign-in/enter.ts'
 import { knownDeviceOf } from '../sign-in/login.ts'
 import { logInByMail, type MailMethod } from '../sign-in/magic-link.ts'
 import { firstFactor, firstFactorOf } from '../sign-in/prove.ts'
 import { type AskedMail, type FirstFactorTicket, sealField } from '../sign-in/sealed-fields.ts'
-import { isGoodFor, type Journey, type SignInOutcome, signInByPassword, spendTicket, ticketOf } from './credential-steps.ts'
+import { isGoodFor, type Journey, type SignInOutcome, signInByPassword, signInHere, ticketOf } from './credential-steps.ts'
 
 /**
  * Mails a code and a link to an address. Known and unknown addresses get the same answer, after the same statements: the worker
@@ -133,17 +132,7 @@ export async function signInByMail(
             if (!isGoodFor(deps, second.ticket, user)) throw invalidToken()
             return firstFactorOf(second.ticket, user)
           },
-          async finish(deps, shown) {
-            if (second) await spendTicket(deps, second.ticket)
-            return {
-              ...(await signInBrowser(
-                deps,
-                { ...shown, before, isKept, app, device: journey.device, trusting: journey.trusting },
-                actor,
-              )),
-              isKept,
-            }
-          },
+          finish: (deps, shown) => signInHere(deps, journey, { ...shown, before, isKept, ticket: second?.ticket }, actor),
         },
         actor,
       ),

@@ -8,13 +8,13 @@ import { takeByAddress } from '../../resources/rate-limits/rate-limits.ts'
 import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { assertServesApp, getEnabledProvider } from '../../resources/sso-providers/sso-providers.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import { type SignedInBrowser, signInBrowser } from '../sign-in/enter.ts'
+import type { SignedInBrowser } from '../sign-in/enter.ts'
 import { firstFactor, firstFactorOf } from '../sign-in/prove.ts'
 import { beginAtProvider, type Exchange, getAnsweredInBrowser } from '../sign-in/provider-login.ts'
 import { logInMatchedUser, type MatchedUser, matchUser, type ProviderLogin, registerNewUser } from '../sign-in/provider-user.ts'
 import { type FirstFactorTicket, type NamedByProvider, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import { isGoodFor, type Journey, type SignInOutcome, spendTicket, ticketOf } from './credential-steps.ts'
+import { isGoodFor, type Journey, type SignInOutcome, signInHere, ticketOf } from './credential-steps.ts'
 
 const returnPath = '/oauth/return'
 /** The clock of a provider may be behind, and it writes whole seconds. */
@@ -115,17 +115,8 @@ export async function signInByProvider(
     if (email === null) throw new ApiError('sso_email_missing')
     return { named: { code, email, isNew: !matched, isKept } }
   }
-  const finish: ProviderLogin<SignedInBrowser>['finish'] = async (deps, shown) => {
-    if (answered.second) await spendTicket(deps, answered.second.ticket)
-    return {
-      ...(await signInBrowser(
-        deps,
-        { ...shown, before, isKept, provenAt, app, device: journey.device, trusting: journey.trusting },
-        actor,
-      )),
-      isKept,
-    }
-  }
+  const finish: ProviderLogin<SignedInBrowser>['finish'] = (deps, shown) =>
+    signInHere(deps, journey, { ...shown, before, isKept, provenAt, ticket: answered.second?.ticket }, actor)
   const outcome = matched
     ? await signInMatched(deps, exchange, { matched, answered, trust: journey.trust, finish }, actor)
     : await registerNewUser(

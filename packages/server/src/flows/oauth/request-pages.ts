@@ -4,11 +4,10 @@ import { html, type PagePlace, type PageView } from '../../lib/html.ts'
 import type { App } from '../../models/app.ts'
 import { toDeveloper, wayOn } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
-import type { PageTexts } from '../../pages/texts/page-texts.ts'
 import { type Reader, textsFor } from '../../pages/texts/texts-for.ts'
 import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { startAgainView } from '../sign-in/page-answer.ts'
-import type { ReadRequest, RequestFault } from './authorization-request.ts'
+import type { ReadRequest } from './authorization-request.ts'
 import { parametersIn, type SentParameters } from './request-parameters.ts'
 
 /** The app that the request of a form names, which anybody can have written. */
@@ -37,6 +36,7 @@ export function readerOf(
   return { uiLocales: typeof uiLocales === 'string' ? uiLocales : undefined, accepts: origin.languages }
 }
 
+/** For a request whose app or redirect URL is not good: the browser is sent nowhere. */
 export function viewOfFault(
   { config }: Deps,
   { fault, app }: Extract<ReadRequest, { fault: unknown }>,
@@ -46,22 +46,7 @@ export function viewOfFault(
   const place = app && placeOf(config, app)
   const isTold = !config.production && app && typeof redirectUrl === 'string' && redirectUrl !== ''
   const hint = isTold && fault.startsWith('redirect_') ? redirectHint(app, redirectUrl.slice(0, 500)) : undefined
-  return faultView(textsFor({ ...readerOf({ uiLocales }, actor), place }), fault, { place, hint })
-}
-
-/** Names the URL that came with the request, and the command that adds it. */
-function redirectHint({ code, allowed_redirect_urls: urls }: App, url: string): string {
-  const isPlain = /^https?:\/\/[\w.:/~-]+$/.test(url)
-  const command = `authctl app update ${code} --redirect ${[...urls, url].map((one) => `'${one.replaceAll("'", "'\\''")}'`).join(' ')}`
-  return `the app has sent ${url}.${isPlain ? ` This adds it: ${command}` : ''}`
-}
-
-/** For a request whose app or redirect URL is not good: the browser is sent nowhere. */
-function faultView(
-  texts: PageTexts,
-  fault: RequestFault,
-  { place, hint }: { place: PagePlace | undefined; hint: string | undefined },
-): PageView {
+  const texts = textsFor({ ...readerOf({ uiLocales }, actor), place })
   const { unknownApp, inactiveApp, title, goBack, ...redirects } = texts.requestFaults
   const told = {
     unknown_app: unknownApp,
@@ -77,4 +62,11 @@ function faultView(
     place,
     body: html`<p>${told.text}</p>\n${toDeveloper(hint)}<p>${goBack}</p>\n${wayOn(texts, place)}`,
   }
+}
+
+/** Names the URL that came with the request, and the command that adds it. */
+function redirectHint({ code, allowed_redirect_urls: urls }: App, url: string): string {
+  const isPlain = /^https?:\/\/[\w.:/~-]+$/.test(url)
+  const command = `authctl app update ${code} --redirect ${[...urls, url].map((one) => `'${one.replaceAll("'", "'\\''")}'`).join(' ')}`
+  return `the app has sent ${url}.${isPlain ? ` This adds it: ${command}` : ''}`
 }

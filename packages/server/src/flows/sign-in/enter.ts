@@ -53,7 +53,7 @@ export interface SignedInBrowser {
 }
 
 /** Somebody who signs in at this service in a browser. */
-interface BrowserSignIn {
+export interface BrowserSignIn {
   proof: Proof
   user: PooledUser
   counted: CountedAttempt | undefined
@@ -81,7 +81,7 @@ export async function signInBrowser(
   deps: Deps<Tx>,
   { proof, user, counted, before, isKept, app, device, trusting, provenAt = proof.firstProvenAt }: BrowserSignIn,
   actor: Actor,
-): Promise<Omit<SignedInBrowser, 'isKept'>> {
+): Promise<SignedInBrowser> {
   if (proof.userId !== user.id) throw new Error('another user was proven')
   await lockUserRow(deps, user.id)
   const current = await getUser(deps, user.id)
@@ -104,7 +104,7 @@ export async function signInBrowser(
   const isCode = second !== null && !second.isTrusted && proof.method !== 'passkey'
   const trust =
     trusting && isCode ? await trustBrowser(deps, { userId: user.id, version, second, ...trusting }, actor) : undefined
-  return { secret, deviceToken: newDeviceTokenOf(deps, { user: current, minIat }, second?.activatedAt ?? null), trust }
+  return { secret, isKept, deviceToken: newDeviceTokenOf(deps, { user: current, minIat }, second?.activatedAt ?? null), trust }
 }
 
 /** The failures that bar an entry, and those that the entry clears. Wrong codes do not bar a user who was not asked for one. */

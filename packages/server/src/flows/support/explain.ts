@@ -9,8 +9,15 @@ import { assertNotLocked } from '../../resources/lockouts/lockouts.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/second-factors.ts'
 import { logInWith } from '../sign-in/login.ts'
 import { describePassed, describeRefusal, type GivenToken } from './describe.ts'
-import { type Entitlements, getLoginCase, type LoginCase, listEntitlements } from './login-case.ts'
-import { demandNoSecondFactor, mend, rehearse } from './rehearsal.ts'
+import {
+  demandNoSecondFactor,
+  type Entitlements,
+  getLoginCase,
+  type LoginCase,
+  listEntitlements,
+  mend,
+  rehearse,
+} from './login-case.ts'
 import type { ExplainInput, Explanation, Step } from './schema.ts'
 
 /** The steps that an explanation tells, in order. A login judges the status of the account only at the gate, after the password. */
