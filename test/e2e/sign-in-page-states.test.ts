@@ -355,10 +355,25 @@ test('each state of the enrolment that an app requires can be seen and read', as
   await page.getByLabel('Code that the app shows').fill('000000')
   await press(page, 'Turn on')
   await look(page, 'second-factor-set-up-refused', 'Set up your authenticator app')
+  await turnOn(page)
+  await look(page, 'second-factor-codes', 'Your recovery codes')
+})
+
+async function turnOn(page: Page): Promise<void> {
   const secret = (await page.locator('#secret').textContent())?.replaceAll(' ', '') ?? ''
   await page.getByLabel('Code that the app shows').fill(totpAt(secret, service.deps.clock()))
   await press(page, 'Turn on')
-  await look(page, 'second-factor-codes', 'Your recovery codes')
+}
+
+test('the recovery codes lead on to an app that the person has entered before', async () => {
+  const { user } = await build()
+  const page = await signedIn(user.email)
+  await beginAt(page, shop, { acr_values: 'mfa' })
+  await press(page, 'Set up a second factor')
+  await turnOn(page)
+  await heading(page, 'Your recovery codes')
+  await press(page, 'Continue')
+  await arrived(page)
 })
 
 test('each page for a person whom the app does not admit can be seen and read', async () => {

@@ -114,8 +114,7 @@ async function viewOf(
     trustDays: takesTrust(deps, request) ? app.trust_device_days : 0,
     pending: page.show === 'enrol' ? await findPendingSeed(deps, page.person.user, resume?.seed) : undefined,
   }
-  // The next step is decided once more after recovery codes.
-  const leadsTo = page.show === 'recovery_codes' ? [] : [request.redirectUri, ...view.providers.map(({ issuer }) => issuer)]
+  const leadsTo = [request.redirectUri, ...view.providers.map(({ issuer }) => issuer)]
   return { status: 200, language: texts.language, place, leadsTo, ...partOf(page, view) }
 }
 
