@@ -1,4 +1,5 @@
 import { COMMON_REFUSALS } from '@gatehouse/sdk/protocol'
+import { isUniqueViolation } from './lib/violations.ts'
 
 interface ErrorDefinition {
   status: number
@@ -199,6 +200,13 @@ export class ApiError extends Error {
     this.retryAfter = options.retryAfter
     this.headers = options.headers ?? {}
     this.members = options.members ?? {}
+  }
+}
+
+/** Catches what a unique index refuses, as the error for a value that another row has. */
+export function refuseTaken(code: ErrorCode, detail: string): (error: unknown) => never {
+  return (error) => {
+    throw isUniqueViolation(error) ? new ApiError(code, { detail, cause: error }) : error
   }
 }
 

@@ -251,6 +251,9 @@ export const pageQuery = {
     .meta({ description: '`next_cursor` of the previous page' }),
 }
 
+/** The query of a list that has no filters. */
+export const pageRequest = z.strictObject(pageQuery)
+
 /** `?limit=&cursor=` of a list by name. Its cursors are those of `withPageByName`. */
 export const pageByNameQuery = {
   limit: pageQuery.limit,
@@ -266,6 +269,7 @@ export const pageByNameQuery = {
     .optional()
     .meta({ description: '`next_cursor` of the previous page' }),
 }
+export const pageByNameRequest = z.strictObject(pageByNameQuery)
 
 /** The search text of a list. */
 export const searchQuery = z.string().max(MAX_NAME).optional().meta({ description: 'Literal substring. Ignores ASCII case' })

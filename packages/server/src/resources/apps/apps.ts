@@ -2,7 +2,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, refuseChanged } from '../../errors.ts'
+import { ApiError, refuseChanged, refuseTaken } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { keysOf } from '../../lib/collections.ts'
 import { beyondApp } from '../../lib/configurable.ts'
@@ -10,7 +10,6 @@ import { keyOfSecret } from '../../lib/keyrings.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { newId } from '../../lib/uuid.ts'
-import { isUniqueViolation } from '../../lib/violations.ts'
 import { App, type AppColumns } from '../../models/app.ts'
 import { AppKey } from '../../models/app-key.ts'
 import { DeletedApp } from '../../models/deleted-app.ts'
@@ -136,24 +135,18 @@ export async function createApp(
 async function insert(deps: Deps<Pool>, { code, ...input }: CreateAppInput, actor: Actor): Promise<App> {
   const now = deps.clock()
   const blank = blankApp(newId(now), code)
-  try {
-    return await transaction(deps, async (deps) => {
-      // Leaving out the redirect URLs counts as setting an empty list, which is refused in production.
-      const settings = { ...input, allowed_redirect_urls: input.allowed_redirect_urls ?? null }
-      const changes = await resolveAppChanges(deps, blank, settings)
-      assertWithinBounds(deps, actor, { ...blank, status: 'inactive' }, { ...blank, ...changes })
-      await renewCatalog(deps)
-      // From here on, consumers with this code belong to the new app.
-      if (await DeletedApp.remove(deps.db, { code })) announce(deps)
-      const app = await App.query(deps.db).insertAndFetch({ ...blank, ...changes, created_at: now, updated_at: now })
-      await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })
-      return app
-    })
-  } catch (error) {
-    if (isUniqueViolation(error))
-      throw new ApiError('app_code_taken', { detail: `Another app has the code ${code}`, cause: error })
-    throw error
-  }
+  return transaction(deps, async (deps) => {
+    // Leaving out the redirect URLs counts as setting an empty list, which is refused in production.
+    const settings = { ...input, allowed_redirect_urls: input.allowed_redirect_urls ?? null }
+    const changes = await resolveAppChanges(deps, blank, settings)
+    assertWithinBounds(deps, actor, { ...blank, status: 'inactive' }, { ...blank, ...changes })
+    await renewCatalog(deps)
+    // From here on, consumers with this code belong to the new app.
+    if (await DeletedApp.remove(deps.db, { code })) announce(deps)
+    const app = await App.query(deps.db).insertAndFetch({ ...blank, ...changes, created_at: now, updated_at: now })
+    await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })
+    return app
+  }).catch(refuseTaken('app_code_taken', `Another app has the code ${code}`))
 }
 
 /**

@@ -4,7 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type Actor, type ClientCaller, hasAuthenticated } from '../../lib/caller.ts'
-import { id, page, pageQuery, shownOnce, timestamp } from '../../lib/fields.ts'
+import { id, page, shownOnce, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
 import { present } from '../../lib/records.ts'
@@ -16,8 +16,6 @@ import { withPage } from '../../models/list-query.ts'
 import { getApp, getAppForUpdate } from '../apps/apps.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { readCatalog } from '../catalog/catalog.ts'
-
-export const listClientSecretsQuery = z.strictObject(pageQuery)
 
 const clientSecretRecord = z
   .object({ id, created_at: timestamp, last_used_at: timestamp.nullable() })

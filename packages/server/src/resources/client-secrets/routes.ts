@@ -1,10 +1,10 @@
 import { created, okPage, route, section } from '../../http/route.ts'
+import { pageRequest } from '../../lib/fields.ts'
 import {
   clientSecretPage,
   createClientSecret,
   createdClientSecret,
   listClientSecrets,
-  listClientSecretsQuery,
   presentClientSecret,
   revokeClientSecret,
 } from './client-secrets.ts'
@@ -27,7 +27,7 @@ export const clientSecretRoutes = section('Apps', [
     path: '/admin/apps/{appId}/client-secrets',
     summary: 'List the client secrets of an app, newest first',
     auth: 'admin_reader',
-    query: listClientSecretsQuery,
+    query: pageRequest,
     responses: { 200: clientSecretPage },
     handle: async (deps, { params, query }) => okPage(await listClientSecrets(deps, params.appId, query), presentClientSecret),
   }),

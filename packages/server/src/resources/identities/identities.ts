@@ -1,10 +1,9 @@
-import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, OwnCaller } from '../../lib/caller.ts'
-import { page, pageQuery } from '../../lib/fields.ts'
+import { page } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { firstInPools, poolsOf } from '../../lib/pool-set.ts'
 import { type IdentityRecord, identityRecord } from '../../lib/records.ts'
@@ -20,8 +19,6 @@ import { lockOwner } from '../sessions/user-sessions.ts'
 import { assertCanStillSignIn, listUsersByIds } from '../users/find-users.ts'
 import type { PooledUser, ShownUser } from '../users/present.ts'
 import { getUser, lockUserRow } from '../users/users.ts'
-
-export const listIdentitiesQuery = z.strictObject(pageQuery)
 
 export const identityPage = page(identityRecord)
 

@@ -1,5 +1,6 @@
 import { okPage, type Route, route } from '../../http/route.ts'
-import { identityPage, listIdentities, listIdentitiesQuery, presentIdentity, removeIdentity } from './identities.ts'
+import { pageRequest } from '../../lib/fields.ts'
+import { identityPage, listIdentities, presentIdentity, removeIdentity } from './identities.ts'
 
 export const identityRoutes: Route[] = [
   route({
@@ -8,7 +9,7 @@ export const identityRoutes: Route[] = [
     tag: 'Account',
     summary: 'List the providers linked to your account, newest first',
     auth: 'user',
-    query: listIdentitiesQuery,
+    query: pageRequest,
     responses: { 200: identityPage },
     handle: async (deps, { caller, query }) => okPage(await listIdentities(deps, caller.userId, query), presentIdentity),
   }),
@@ -18,7 +19,7 @@ export const identityRoutes: Route[] = [
     tag: 'Users',
     summary: 'List the providers linked to a user, newest first',
     auth: 'help_desk_reader',
-    query: listIdentitiesQuery,
+    query: pageRequest,
     responses: { 200: identityPage },
     handle: async (deps, { params, query }) => okPage(await listIdentities(deps, params.userId, query), presentIdentity),
   }),

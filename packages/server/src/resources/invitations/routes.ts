@@ -1,13 +1,7 @@
 import { created, ok, okPage, type Route, route, section } from '../../http/route.ts'
+import { pageRequest } from '../../lib/fields.ts'
 import { createInvitation, deleteInvitation, joinOrganization, listInvitations } from './invitations.ts'
-import {
-  acceptedInvitation,
-  acceptInvitationBody,
-  createdInvitation,
-  createInvitationBody,
-  invitationPage,
-  listInvitationsQuery,
-} from './schema.ts'
+import { acceptedInvitation, acceptInvitationBody, createdInvitation, createInvitationBody, invitationPage } from './schema.ts'
 
 export const invitationRoutes = section('Organizations', [
   ...invitationRoutesFor('system_admin'),
@@ -57,7 +51,7 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
       path,
       summary: `List the invitations of an organization, newest first${whose}`,
       auth: forAdmins ? 'admin_reader' : 'user',
-      query: listInvitationsQuery,
+      query: pageRequest,
       responses: { 200: invitationPage },
       errors: refusals,
       handle: async (deps, { params, query, ...actor }) => okPage(await listInvitations(deps, { ...params, by }, query, actor)),

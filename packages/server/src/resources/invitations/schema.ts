@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { appCode, clearable, email, id, list, MAX_LIST, page, pageQuery, shownOnce, text, timestamp } from '../../lib/fields.ts'
+import { appCode, clearable, email, id, list, MAX_LIST, page, shownOnce, text, timestamp } from '../../lib/fields.ts'
 import { organizationRecord } from '../../lib/records.ts'
 
 const maxSeconds = 90 * 24 * 60 * 60
@@ -40,7 +40,5 @@ const secret = shownOnce('Shown only once. `token` and `code` are the same value
 export const createdInvitation = invitationRecord.extend({ token: secret, code: secret }).meta({ id: 'CreatedInvitation' })
 
 export const invitationPage = page(invitationRecord)
-export const listInvitationsQuery = z.strictObject(pageQuery)
-
 export const acceptInvitationBody = z.object({ token: text.min(1) }).meta({ id: 'AcceptInvitation' })
 export const acceptedInvitation = z.object({ organization: organizationRecord })

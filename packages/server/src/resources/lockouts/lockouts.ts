@@ -4,7 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { page, pageByNameQuery, timestamp } from '../../lib/fields.ts'
+import { page, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { addressPrefix, devicePrefix, mailCodeKey, poolOfKey, secondFactorKey, sessionPrefix } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
@@ -14,8 +14,6 @@ import { recordEvent } from '../audit/record-event.ts'
 import { assertMayHelp } from '../users/administration.ts'
 import { listUsersByIds, listUsersOfEmail } from '../users/find-users.ts'
 import { lockUser } from '../users/users.ts'
-
-export const listLockoutsQuery = z.strictObject(pageByNameQuery)
 
 const lockoutRecord = z
   .object({

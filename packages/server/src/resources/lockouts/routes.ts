@@ -1,5 +1,6 @@
 import { okPage, route, section } from '../../http/route.ts'
-import { clearLockout, listLockouts, listLockoutsQuery, lockoutPage, unlockUser } from './lockouts.ts'
+import { pageByNameRequest } from '../../lib/fields.ts'
+import { clearLockout, listLockouts, lockoutPage, unlockUser } from './lockouts.ts'
 
 export const lockoutRoutes = section('Users', [
   route({
@@ -8,7 +9,7 @@ export const lockoutRoutes = section('Users', [
     summary: 'List lockouts, and the failures that count towards one',
     description: 'Ordered by key. Failures for an address that no user has are counted too; its e-mail is not stored.',
     auth: 'help_desk_reader',
-    query: listLockoutsQuery,
+    query: pageByNameRequest,
     responses: { 200: lockoutPage },
     handle: async (deps, { query }) => okPage(await listLockouts(deps, query)),
   }),

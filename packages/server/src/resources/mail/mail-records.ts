@@ -6,7 +6,8 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { id, page, pageQuery, timestamp } from '../../lib/fields.ts'
 import { type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
-import { iso, isoOrNull } from '../../lib/timestamps.ts'
+import { present } from '../../lib/records.ts'
+import { iso } from '../../lib/timestamps.ts'
 import { App } from '../../models/app.ts'
 import { MailToken } from '../../models/mail-token.ts'
 import {
@@ -175,22 +176,16 @@ async function presentMails(deps: Deps, rows: readonly MailRow[]): Promise<MailR
   const apps = await App.listCodes(deps.db, distinct(rows.map(({ app_id }) => app_id)))
   const userOf = new Map(users.map(({ id, email, namespace }) => [id, `${email}@@${namespace}`]))
   const codeOf = new Map(apps.map(({ id, code }) => [id, code]))
-  return rows.map((row) => ({
-    id: row.id,
-    purpose: row.name,
-    user_id: row.user_id,
-    user: userOf.get(row.user_id ?? '') ?? null,
-    app_id: row.app_id,
-    app_code: codeOf.get(row.app_id ?? '') ?? null,
-    email: row.destination === '' ? null : row.destination,
-    status: row.unsent === null ? row.status : 'unsent',
-    reason: row.unsent,
-    attempts: row.attempts,
-    last_status: row.last_status,
-    last_error: row.last_error,
-    request_id: row.request_id,
-    created_at: iso(row.created_at),
-    next_attempt_at: row.status === 'pending' ? iso(row.next_attempt_at) : null,
-    finished_at: isoOrNull(row.finished_at),
-  }))
+  return rows.map((row) =>
+    present(mailRecord, {
+      ...row,
+      purpose: row.name,
+      user: userOf.get(row.user_id ?? '') ?? null,
+      app_code: codeOf.get(row.app_id ?? '') ?? null,
+      email: row.destination === '' ? null : row.destination,
+      status: row.unsent === null ? row.status : 'unsent',
+      reason: row.unsent,
+      next_attempt_at: row.status === 'pending' ? row.next_attempt_at : null,
+    }),
+  )
 }

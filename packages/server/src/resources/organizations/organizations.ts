@@ -4,7 +4,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, refuseChanged } from '../../errors.ts'
+import { ApiError, refuseChanged, refuseTaken } from '../../errors.ts'
 import { unprovenWarnings } from '../../lib/account-record.ts'
 import type { Giver } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -26,7 +26,7 @@ import { accountWarnings, type Membership, present, userRecord } from '../../lib
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
-import { isForeignKeyViolation, isUniqueViolation } from '../../lib/violations.ts'
+import { isForeignKeyViolation } from '../../lib/violations.ts'
 import { App } from '../../models/app.ts'
 import { whereFound, withPage } from '../../models/list-query.ts'
 import { Organization, type OrganizationRow } from '../../models/organization.ts'
@@ -79,8 +79,6 @@ export const fellowMemberRecord = userRecord
 
 export const memberPage = page(memberRecord)
 export const fellowMemberPage = page(fellowMemberRecord)
-export const listMembersQuery = z.strictObject(pageQuery)
-
 /** Throws `not_found`. */
 export async function getOrganization(deps: Deps, id: string): Promise<Organization> {
   const organization = await Organization.find(deps.db, { id })
@@ -213,14 +211,14 @@ async function insertOrganization(
   const row = { id: newId(now), slug: input.slug ?? slugOf(input.name), name: input.name, created_at: now, updated_at: now }
   const wanted = row.slug
   while (!(await Organization.add(deps.db, row))) {
-    if (input.slug != null) throw slugTaken(input.slug)
+    if (input.slug != null) throw new ApiError('organization_slug_taken', { detail: slugTaken(input.slug) })
     row.slug = `${wanted}-${randomBytes(3).toString('hex')}`
   }
   return row
 }
 
-function slugTaken(slug: string, cause?: unknown): ApiError {
-  return new ApiError('organization_slug_taken', { detail: `Another organization has the slug ${slug}`, cause })
+function slugTaken(slug: string): string {
+  return `Another organization has the slug ${slug}`
 }
 
 const founderRole = 'org_admin'
@@ -267,22 +265,17 @@ export async function updateOrganization(
   sentBack: SentBack,
   actor: Actor,
 ): Promise<OrganizationRow> {
-  try {
-    return await transaction(deps, async (deps) => {
-      await lockOrganization(deps, id)
-      const current = await getOrganization(deps, id)
-      refuseChanged(changedMembers(sentBack, presentOrganization(current)))
-      const changes = { name: input.name ?? current.name, slug: input.slug ?? current.slug }
-      if (changes.name === current.name && changes.slug === current.slug) return current
-      const updated = await Organization.query(deps.db).patchAndFetchById(id, { ...changes, updated_at: deps.clock() })
-      const details = { before: presentOrganization(current), after: presentOrganization(updated) }
-      await recordEvent(deps, { event: 'organization.updated', actor, details })
-      return updated
-    })
-  } catch (error) {
-    if (isUniqueViolation(error)) throw slugTaken(String(input.slug), error)
-    throw error
-  }
+  return transaction(deps, async (deps) => {
+    await lockOrganization(deps, id)
+    const current = await getOrganization(deps, id)
+    refuseChanged(changedMembers(sentBack, presentOrganization(current)))
+    const changes = { name: input.name ?? current.name, slug: input.slug ?? current.slug }
+    if (changes.name === current.name && changes.slug === current.slug) return current
+    const updated = await Organization.query(deps.db).patchAndFetchById(id, { ...changes, updated_at: deps.clock() })
+    const details = { before: presentOrganization(current), after: presentOrganization(updated) }
+    await recordEvent(deps, { event: 'organization.updated', actor, details })
+    return updated
+  }).catch(refuseTaken('organization_slug_taken', slugTaken(String(input.slug))))
 }
 
 /**

@@ -1,4 +1,5 @@
 import { created, ok, okPage, type Route, route, section } from '../../http/route.ts'
+import { pageRequest } from '../../lib/fields.ts'
 import { listMembers, putMember, removeMember } from './members.ts'
 import {
   createOrganization,
@@ -7,7 +8,6 @@ import {
   fellowMemberPage,
   fellowMemberRecord,
   getOrganization,
-  listMembersQuery,
   listOrganizations,
   listOrganizationsQuery,
   memberPage,
@@ -94,7 +94,7 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
       path,
       summary: `List the members of an organization, newest first${whose}`,
       auth: forAdmins ? 'admin_reader' : 'user',
-      query: listMembersQuery,
+      query: pageRequest,
       responses: { 200: forAdmins ? memberPage : fellowMemberPage },
       errors: refusals,
       handle: async (deps, { params, query, ...actor }) =>

@@ -4,7 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, PersonCaller } from '../../lib/caller.ts'
-import { id, page, pageQuery, timestamp } from '../../lib/fields.ts'
+import { id, page, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { present } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -18,8 +18,6 @@ import { lockOwner } from '../sessions/user-sessions.ts'
 import { assertCanStillSignIn } from '../users/find-users.ts'
 import type { PooledUser } from '../users/present.ts'
 import { getUser, lockUserRow } from '../users/users.ts'
-
-export const listPasskeysQuery = z.strictObject(pageQuery)
 
 const passkeyRecord = z
   .object({

@@ -1,5 +1,6 @@
 import { okPage, route, section } from '../../http/route.ts'
-import { listPasskeys, listPasskeysQuery, passkeyPage, presentPasskey, removePasskey } from './passkeys.ts'
+import { pageRequest } from '../../lib/fields.ts'
+import { listPasskeys, passkeyPage, presentPasskey, removePasskey } from './passkeys.ts'
 
 export const passkeyRoutes = section('Users', [
   route({
@@ -7,7 +8,7 @@ export const passkeyRoutes = section('Users', [
     path: '/admin/users/{userId}/passkeys',
     summary: 'List the passkeys of a user, newest first',
     auth: 'help_desk_reader',
-    query: listPasskeysQuery,
+    query: pageRequest,
     responses: { 200: passkeyPage },
     handle: async (deps, { params, query }) => okPage(await listPasskeys(deps, params.userId, query), presentPasskey),
   }),

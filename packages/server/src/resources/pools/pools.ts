@@ -19,8 +19,6 @@ import { assertEmailFree } from '../users/find-users.ts'
 import { type PooledUser, pooled, presentUser } from '../users/present.ts'
 import { changeUser, getUser } from '../users/users.ts'
 
-export const listPoolsQuery = z.strictObject(pageByNameQuery)
-
 const poolRecord = z
   .object({
     namespace: z.string(),

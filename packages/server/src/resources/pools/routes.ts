@@ -1,4 +1,5 @@
 import { ok, okPage, route, section } from '../../http/route.ts'
+import { pageByNameRequest } from '../../lib/fields.ts'
 import { userRecord } from '../../lib/records.ts'
 import {
   changePoolTags,
@@ -7,7 +8,6 @@ import {
   listCollisions,
   listCollisionsQuery,
   listPools,
-  listPoolsQuery,
   moveUser,
   moveUserBody,
   poolPage,
@@ -24,7 +24,7 @@ export const poolRoutes = section('Pools', [
     description:
       'Lists the pools that a user or an app uses. There is no other way to create one. Pools that only apps use have no users.',
     auth: 'system_admin_reader',
-    query: listPoolsQuery,
+    query: pageByNameRequest,
     responses: { 200: poolPage },
     handle: async (deps, { query }) => okPage(await listPools(deps, query)),
   }),

@@ -3,16 +3,15 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { forNoKeyUpdate, forUpdate, keptFromDeletion } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, fieldError, refuseChanged } from '../../errors.ts'
+import { ApiError, fieldError, refuseChanged, refuseTaken } from '../../errors.ts'
 import { type AccountRecord, unprovenWarnings } from '../../lib/account-record.ts'
 import { adminRoles } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { beyondRole } from '../../lib/configurable.ts'
-import { clearable, name, page, pageByNameQuery, roleCode, text, timestamp } from '../../lib/fields.ts'
+import { clearable, name, page, roleCode, text, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { accountWarnings, present, tokenSizeWarnings } from '../../lib/records.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
-import { isUniqueViolation } from '../../lib/violations.ts'
 import { App } from '../../models/app.ts'
 import { withPageByName } from '../../models/list-query.ts'
 import { MembershipRole } from '../../models/organization-membership.ts'
@@ -61,8 +60,6 @@ export const updateRoleBody = z
   })
   .meta({ id: 'UpdateRole' })
 type UpdateRoleInput = z.output<typeof updateRoleBody>
-
-export const listRolesQuery = z.strictObject(pageByNameQuery)
 
 const roleMembers = {
   code: z.string(),
@@ -156,17 +153,12 @@ export async function createRole(deps: Deps<Pool>, { description, ...input }: Cr
   assertAssignable(scope, assignable_by)
   const stamps = { created_at: now, updated_at: now }
   const row = { ...input, assignable_by, description: description ?? null, built_in: false, ...stamps }
-  try {
-    return await transaction(deps, async (deps) => {
-      await assertWithinBounds(deps, actor, row)
-      const role = await Role.query(deps.db).insertAndFetch(row)
-      await recordEvent(deps, { event: 'role.created', actor, details: { after: presentRole(role) } })
-      return role
-    })
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error
-    throw new ApiError('role_code_taken', { detail: `Another role has the code ${input.code}`, cause: error })
-  }
+  return transaction(deps, async (deps) => {
+    await assertWithinBounds(deps, actor, row)
+    const role = await Role.query(deps.db).insertAndFetch(row)
+    await recordEvent(deps, { event: 'role.created', actor, details: { after: presentRole(role) } })
+    return role
+  }).catch(refuseTaken('role_code_taken', `Another role has the code ${input.code}`))
 }
 
 /**

@@ -1,4 +1,5 @@
 import { created, ok, okPage, type Route, route, section } from '../../http/route.ts'
+import { pageByNameRequest } from '../../lib/fields.ts'
 import { permissionCodesBody } from '../../lib/records.ts'
 import {
   addRolePermissions,
@@ -12,7 +13,6 @@ import {
   givenUserRole,
   listRolePermissions,
   listRoles,
-  listRolesQuery,
   listUserRoles,
   presentGivenRole,
   presentRole,
@@ -47,7 +47,7 @@ export const roleRoutes = section('Roles', [
     path: '/admin/roles',
     summary: 'List roles, by code',
     auth: 'admin_reader',
-    query: listRolesQuery,
+    query: pageByNameRequest,
     responses: { 200: rolePage },
     handle: async (deps, { query }) => okPage(await listRoles(deps, query), presentRole),
   }),

@@ -3,7 +3,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { keptFromDeletion } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, type FieldError, fieldError, refuseChanged, validationFailed } from '../../errors.ts'
+import { ApiError, type FieldError, fieldError, refuseChanged, refuseTaken, validationFailed } from '../../errors.ts'
 import { appScopes, authorityOfServiceAccount, type ServiceScope } from '../../lib/authority.ts'
 import type { Actor, ServiceCaller } from '../../lib/caller.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
@@ -12,7 +12,6 @@ import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { isServiceToken, newServiceToken } from '../../lib/service-token.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
-import { isUniqueViolation } from '../../lib/violations.ts'
 import { App } from '../../models/app.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import { withPage } from '../../models/list-query.ts'
@@ -75,34 +74,30 @@ export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccou
   const appCodes = input.app_codes ?? []
   assertBound(scopes, appCodes)
   const token = newServiceToken()
-  try {
-    return await transaction(deps, async (deps) => {
-      await keepCaller(deps, actor)
-      const appIds = await idsOfApps(deps, appCodes)
-      const id = newId(now)
-      const row = {
-        id,
-        name: input.name,
-        service: input.service,
-        scopes,
-        token_hash: hashOpaqueToken(token),
-        expires_at: input.expires_at ?? null,
-        created_at: now,
-        updated_at: now,
-      }
-      await ServiceAccount.insert(deps.db, row)
-      await addApps(deps, id, appIds)
-      const account = await getServiceAccount(deps, id)
-      await recordEvent(deps, {
-        event: 'service_account.created',
-        actor,
-        details: { after: presentServiceAccount(account) },
-      })
-      return { account, token }
+  return transaction(deps, async (deps) => {
+    await keepCaller(deps, actor)
+    const appIds = await idsOfApps(deps, appCodes)
+    const id = newId(now)
+    const row = {
+      id,
+      name: input.name,
+      service: input.service,
+      scopes,
+      token_hash: hashOpaqueToken(token),
+      expires_at: input.expires_at ?? null,
+      created_at: now,
+      updated_at: now,
+    }
+    await ServiceAccount.insert(deps.db, row)
+    await addApps(deps, id, appIds)
+    const account = await getServiceAccount(deps, id)
+    await recordEvent(deps, {
+      event: 'service_account.created',
+      actor,
+      details: { after: presentServiceAccount(account) },
     })
-  } catch (error) {
-    throw nameTaken(error, input.name)
-  }
+    return { account, token }
+  }).catch(refuseTaken('service_account_name_taken', `Another service account is named ${input.name}`))
 }
 
 const defaultScopes: readonly ServiceScope[] = ['permissions:register']
@@ -116,12 +111,6 @@ function assertFuture(expiresAt: number | null | undefined, now: number): void {
 function assertBound(scopes: readonly ServiceScope[], appCodes: readonly string[]): void {
   const bound = appScopes.find((scope) => scopes.includes(scope))
   if (bound && appCodes.length === 0) throw fieldError('app_codes', 'required', `is required with the scope ${bound}`)
-}
-
-/** The error for a name that another account has, or the given error if it is about something else. */
-function nameTaken(error: unknown, name: string | undefined): unknown {
-  if (!isUniqueViolation(error)) return error
-  return new ApiError('service_account_name_taken', { detail: `Another service account is named ${name}`, cause: error })
 }
 
 /** Throws `validation_failed` and names each code that no app has. */
@@ -332,41 +321,37 @@ export async function updateServiceAccount(
   actor: Actor,
 ): Promise<ServiceAccount> {
   const now = deps.clock()
-  try {
-    return await transaction(deps, async (deps) => {
-      await keepCaller(deps, actor)
-      // Before the lock on the account: the deletion of an app locks the app first, and its accounts then.
-      const appIds = input.app_codes === undefined ? undefined : await idsOfApps(deps, input.app_codes ?? [])
-      const current = await getServiceAccountForUpdate(deps, id)
-      const before = presentServiceAccount(current)
-      refuseChanged(changedMembers(sentBack, before))
-      if (input.expires_at !== current.expires_at) assertFuture(input.expires_at, now)
-      const changes = {
-        name: input.name ?? current.name,
-        scopes: input.scopes === undefined ? current.scopes : [...new Set(input.scopes ?? defaultScopes)],
-        expires_at: input.expires_at === undefined ? current.expires_at : input.expires_at,
-      }
-      const appCodes = input.app_codes === undefined ? before.app_codes : [...new Set(input.app_codes ?? [])].sort()
-      // An account whose apps were all deleted may still be renamed.
-      if (input.scopes !== undefined || input.app_codes !== undefined) assertBound(changes.scopes, appCodes)
-      const isSame = (one: readonly string[], other: readonly string[]) => one.join(' ') === other.join(' ')
-      const sameApps = isSame(appCodes, before.app_codes)
-      const sameRow = changes.name === current.name && changes.expires_at === current.expires_at
-      if (sameApps && sameRow && isSame(changes.scopes, current.scopes)) return current
-      if (appIds && !sameApps) {
-        await ServiceAccountApp.remove(deps.db, { service_account_id: id })
-        await addApps(deps, id, appIds)
-      }
-      await ServiceAccount.update(deps.db, { id }, { ...changes, updated_at: now })
-      const account = await getServiceAccount(deps, id)
-      const details = { service_account_id: id, before, after: presentServiceAccount(account) }
-      await recordEvent(deps, { event: 'service_account.updated', actor, details })
-      if (losesTokens(current, account)) await endMachineTokens(deps, id)
-      return account
-    })
-  } catch (error) {
-    throw nameTaken(error, input.name)
-  }
+  return transaction(deps, async (deps) => {
+    await keepCaller(deps, actor)
+    // Before the lock on the account: the deletion of an app locks the app first, and its accounts then.
+    const appIds = input.app_codes === undefined ? undefined : await idsOfApps(deps, input.app_codes ?? [])
+    const current = await getServiceAccountForUpdate(deps, id)
+    const before = presentServiceAccount(current)
+    refuseChanged(changedMembers(sentBack, before))
+    if (input.expires_at !== current.expires_at) assertFuture(input.expires_at, now)
+    const changes = {
+      name: input.name ?? current.name,
+      scopes: input.scopes === undefined ? current.scopes : [...new Set(input.scopes ?? defaultScopes)],
+      expires_at: input.expires_at === undefined ? current.expires_at : input.expires_at,
+    }
+    const appCodes = input.app_codes === undefined ? before.app_codes : [...new Set(input.app_codes ?? [])].sort()
+    // An account whose apps were all deleted may still be renamed.
+    if (input.scopes !== undefined || input.app_codes !== undefined) assertBound(changes.scopes, appCodes)
+    const isSame = (one: readonly string[], other: readonly string[]) => one.join(' ') === other.join(' ')
+    const sameApps = isSame(appCodes, before.app_codes)
+    const sameRow = changes.name === current.name && changes.expires_at === current.expires_at
+    if (sameApps && sameRow && isSame(changes.scopes, current.scopes)) return current
+    if (appIds && !sameApps) {
+      await ServiceAccountApp.remove(deps.db, { service_account_id: id })
+      await addApps(deps, id, appIds)
+    }
+    await ServiceAccount.update(deps.db, { id }, { ...changes, updated_at: now })
+    const account = await getServiceAccount(deps, id)
+    const details = { service_account_id: id, before, after: presentServiceAccount(account) }
+    await recordEvent(deps, { event: 'service_account.updated', actor, details })
+    if (losesTokens(current, account)) await endMachineTokens(deps, id)
+    return account
+  }).catch(refuseTaken('service_account_name_taken', `Another service account is named ${input.name}`))
 }
 
 /** Whether machine tokens from before may be for an app, or last until a time, that the account no longer gets any for. */

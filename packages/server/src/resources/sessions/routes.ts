@@ -1,5 +1,6 @@
 import { okPage, route, section } from '../../http/route.ts'
-import { listSessionsQuery, sessionPage } from './schema.ts'
+import { pageRequest } from '../../lib/fields.ts'
+import { sessionPage } from './schema.ts'
 import { endUserSession, listSessions, listUserSessions, logOutEverywhere, logOutSelf } from './user-sessions.ts'
 
 export const sessionRoutes = section('Account', [
@@ -8,7 +9,7 @@ export const sessionRoutes = section('Account', [
     path: '/auth/sessions',
     summary: 'List your live sessions, newest first',
     auth: 'user',
-    query: listSessionsQuery,
+    query: pageRequest,
     responses: { 200: sessionPage },
     handle: async (deps, { caller, query }) =>
       okPage(await listSessions(deps, { userId: caller.userId, currentId: caller.sessionId }, query)),
@@ -36,7 +37,7 @@ export const sessionRoutes = section('Account', [
     tag: 'Users',
     summary: 'List the live sessions of a user, newest first',
     auth: 'help_desk_reader',
-    query: listSessionsQuery,
+    query: pageRequest,
     responses: { 200: sessionPage },
     handle: async (deps, { params, caller, query }) => {
       const currentId = caller.kind === 'user' ? caller.sessionId : undefined

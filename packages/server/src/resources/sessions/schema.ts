@@ -1,8 +1,6 @@
 import { z } from 'zod'
-import { id, page, pageQuery, timestamp } from '../../lib/fields.ts'
+import { id, page, timestamp } from '../../lib/fields.ts'
 import { appRefRecord } from '../../lib/records.ts'
-
-export const listSessionsQuery = z.strictObject(pageQuery)
 
 /** A login that is alive: of an app, or of a person at the pages of this service in one browser. */
 export const sessionRecord = z

@@ -1,4 +1,5 @@
 import { created, ok, okPage, route, section } from '../../http/route.ts'
+import { pageRequest } from '../../lib/fields.ts'
 import {
   createProvider,
   createProviderBody,
@@ -6,7 +7,6 @@ import {
   deleteProviderQuery,
   getProvider,
   listProviders,
-  listProvidersQuery,
   presentProvider,
   providerPage,
   providerRecord,
@@ -34,7 +34,7 @@ export const ssoProviderRoutes = section('Third-party login', [
     path: '/admin/sso-providers',
     summary: 'List providers, newest first',
     auth: 'admin_reader',
-    query: listProvidersQuery,
+    query: pageRequest,
     responses: { 200: providerPage },
     handle: async (deps, { query }) =>
       okPage(await listProviders(deps, query), (each) => presentProvider(each, deps.config.publicUrl)),

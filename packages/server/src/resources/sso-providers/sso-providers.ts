@@ -4,7 +4,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, fieldError, refuseChanged } from '../../errors.ts'
+import { ApiError, fieldError, refuseChanged, refuseTaken } from '../../errors.ts'
 import { reservedProviderCodes } from '../../lib/auth-methods.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { definedIn } from '../../lib/collections.ts'
@@ -16,7 +16,6 @@ import {
   list,
   MAX_TEXT,
   page,
-  pageQuery,
   queryFlag,
   text,
   timestamp,
@@ -26,7 +25,6 @@ import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { present } from '../../lib/records.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { newId } from '../../lib/uuid.ts'
-import { isUniqueViolation } from '../../lib/violations.ts'
 import type { App } from '../../models/app.ts'
 import { withPage } from '../../models/list-query.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
@@ -87,8 +85,6 @@ type UpdateProviderInput = z.output<typeof updateProviderBody>
 export const deleteProviderQuery = z.strictObject({
   force: queryFlag.optional().meta({ description: 'Also unlink its users' }),
 })
-
-export const listProvidersQuery = z.strictObject(pageQuery)
 
 export const providerRecord = z
   .object({
@@ -202,18 +198,13 @@ export async function createProvider(
   const now = deps.clock()
   const id = newId(now)
   const settings = resolveProviderChanges(deps, id, { ...blankSettings, ...input, issuer })
-  try {
-    return await transaction(deps, async (deps) => {
-      const row = { id, code, ...settings, created_at: now, updated_at: now }
-      const provider = await SsoProvider.query(deps.db).insertAndFetch(row)
-      const details = { before: null, after: presentProvider(provider, deps.config.publicUrl) }
-      await recordEvent(deps, { event: 'sso_provider.created', actor, details })
-      return provider
-    })
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error
-    throw new ApiError('sso_provider_code_taken', { detail: `Another provider has the code ${code}`, cause: error })
-  }
+  return transaction(deps, async (deps) => {
+    const row = { id, code, ...settings, created_at: now, updated_at: now }
+    const provider = await SsoProvider.query(deps.db).insertAndFetch(row)
+    const details = { before: null, after: presentProvider(provider, deps.config.publicUrl) }
+    await recordEvent(deps, { event: 'sso_provider.created', actor, details })
+    return provider
+  }).catch(refuseTaken('sso_provider_code_taken', `Another provider has the code ${code}`))
 }
 
 /**

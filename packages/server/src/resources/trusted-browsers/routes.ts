@@ -1,5 +1,6 @@
 import { okPage, type Route, route } from '../../http/route.ts'
-import { listTrustedBrowsers, listTrustedBrowsersQuery, revokeTrust, trustedBrowserPage } from './trusted-browsers.ts'
+import { pageRequest } from '../../lib/fields.ts'
+import { listTrustedBrowsers, revokeTrust, trustedBrowserPage } from './trusted-browsers.ts'
 
 export const trustedBrowserRoutes: Route[] = [
   route({
@@ -8,7 +9,7 @@ export const trustedBrowserRoutes: Route[] = [
     tag: 'Account',
     summary: 'List the browsers that do not ask you for the second factor, newest first',
     auth: 'user',
-    query: listTrustedBrowsersQuery,
+    query: pageRequest,
     responses: { 200: trustedBrowserPage },
     handle: async (deps, { caller, query }) => okPage(await listTrustedBrowsers(deps, caller.userId, query)),
   }),
@@ -29,7 +30,7 @@ export const trustedBrowserRoutes: Route[] = [
     tag: 'Users',
     summary: 'List the browsers that do not ask a user for the second factor, newest first',
     auth: 'help_desk_reader',
-    query: listTrustedBrowsersQuery,
+    query: pageRequest,
     responses: { 200: trustedBrowserPage },
     handle: async (deps, { params, query }) => okPage(await listTrustedBrowsers(deps, params.userId, query)),
   }),

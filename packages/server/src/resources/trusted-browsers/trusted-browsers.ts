@@ -4,7 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { id, MAX_TRUST_DAYS, page, pageQuery, timestamp } from '../../lib/fields.ts'
+import { id, MAX_TRUST_DAYS, page, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import type { ShownFactor } from '../../lib/proof.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
@@ -15,8 +15,6 @@ import { withPage } from '../../models/list-query.ts'
 import { type KeptTrust, TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getUser, lockUserRow } from '../users/users.ts'
-
-export const listTrustedBrowsersQuery = z.strictObject(pageQuery)
 
 const trustedBrowserRecord = z
   .object({
