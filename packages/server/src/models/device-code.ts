@@ -35,10 +35,15 @@ export class DeviceCode extends BaseModel {
     return (await waiting.update({ state })) > 0
   }
 
-  /** Notes that the device has asked. False if it has asked since `latest`. */
-  static async notePoll(db: Db, hash: string, { now, latest }: { now: number; latest: number }): Promise<boolean> {
+  /** Notes that a device that waits has asked. False if it does not wait, or has asked since `latest`. */
+  static async notePoll(
+    db: Db,
+    of: Pick<DeviceCode, 'hash' | 'app_id'>,
+    { now, latest }: { now: number; latest: number },
+  ): Promise<boolean> {
     const due = rowsOf(DeviceCode, db)
-      .where({ hash })
+      .where({ ...of, state: 'pending' })
+      .where('expires_at', '>', now)
       .where((any) => any.whereNull('polled_at').orWhere('polled_at', '<=', latest))
     return (await due.update({ polled_at: now })) > 0
   }

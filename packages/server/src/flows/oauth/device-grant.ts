@@ -79,11 +79,14 @@ export async function pollDeviceGrant(
   actor: Actor,
 ) {
   const app = await getGrantingApp(deps, client)
-  const hash = hashOpaqueToken(deviceCode)
-  const device = await DeviceCode.find(deps.db, { hash })
-  if (!device || device.app_id !== app.id) throw new ApiError('invalid_grant', { detail: 'The device code is unknown' })
-  if (device.state === 'denied') throw new ApiError('device_grant_denied')
+  const of = { hash: hashOpaqueToken(deviceCode), app_id: app.id }
   const now = deps.clock()
+  // Most polls are of a device that waits, and end here.
+  if (await DeviceCode.notePoll(deps.db, of, { now, latest: now - intervalSeconds * 1000 }))
+    throw new ApiError('authorization_pending')
+  const device = await DeviceCode.find(deps.db, of)
+  if (!device) throw new ApiError('invalid_grant', { detail: 'The device code is unknown' })
+  if (device.state === 'denied') throw new ApiError('device_grant_denied')
   if (device.expires_at <= now) throw new ApiError('device_code_expired')
   if (device.state === 'approved')
     return exchangeAuthorizationCode(
@@ -91,8 +94,7 @@ export async function pollDeviceGrant(
       { code: deviceCode, client, redirectUri: deviceGrantType, codeVerifier: undefined },
       actor,
     )
-  const isDue = await DeviceCode.notePoll(deps.db, hash, { now, latest: now - intervalSeconds * 1000 })
-  throw new ApiError(isDue ? 'authorization_pending' : 'slow_down')
+  throw new ApiError('slow_down')
 }
 
 /**
