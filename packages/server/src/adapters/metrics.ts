@@ -124,7 +124,6 @@ export class Metrics {
     collectDefaultMetrics({ register: this.#registry })
   }
 
-  /** The observer for `PasswordHasher`. */
   hashObserver(): Omit<HashObserver, 'fellBack'> {
     return {
       worked: (waitedSeconds, rounds) => {

@@ -25,7 +25,6 @@ const permissionForm = /^[A-Za-z0-9._*/-]+:[A-Za-z0-9._*/:-]+$/
 const MAX_PERMISSION = 201
 const isoMoment = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 
-/** A cursor of a feed. */
 export const cursorForm = /^\d{1,16}$/
 export const feedCursor = z.string().regex(cursorForm, 'must be a cursor of this feed').transform(Number)
 

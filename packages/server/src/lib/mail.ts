@@ -6,7 +6,6 @@ export interface MailLogo {
   height: number
 }
 
-/** The parts of a mail. */
 export interface MailParts {
   subject: string
   text: string

@@ -46,7 +46,6 @@ interface RefusedStep {
   error: ApiError
 }
 
-/** The outcome of a login. */
 interface LoginOutcome {
   refusal?: RefusedStep
   token?: GivenToken

@@ -44,7 +44,6 @@ export interface GrantState {
   expiresAt: number | null
 }
 
-/** The state of a user's grant for an app. */
 export async function findGrantState(deps: Deps, userId: string, appId: string): Promise<GrantState> {
   return grantStateOf(deps, await UserApp.find(deps.db, { user_id: userId, app_id: appId }).select('status', 'expires_at'))
 }

@@ -63,7 +63,6 @@ export const changePoolTagsBody = z
   .meta({ id: 'ChangePoolTags' })
 type ChangePoolTagsInput = z.output<typeof changePoolTagsBody>
 
-/** The pools of a user. */
 export const userPools = z
   .object({ namespace: userRecord.shape.namespace, namespaces: userRecord.shape.namespaces })
   .meta({ id: 'UserPools' })

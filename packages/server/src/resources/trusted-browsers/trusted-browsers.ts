@@ -87,11 +87,7 @@ export async function listTrustedBrowsers(
   const user = await getUser(deps, userId)
   const live = TrustedBrowser.query(deps.db).where({ user_id: user.id }).where('expires_at', '>', deps.clock())
   const { items, nextCursor } = await withPage(live, request, 'trusted_browsers.id')
-  return { items: items.map(presentTrustedBrowser), nextCursor }
-}
-
-function presentTrustedBrowser(browser: TrustedBrowser): z.output<typeof trustedBrowserRecord> {
-  return present(trustedBrowserRecord, browser)
+  return { items: items.map((browser) => present(trustedBrowserRecord, browser)), nextCursor }
 }
 
 /** Asks for the second factor in a browser again. Sessions go on. Throws `not_found`. */

@@ -26,7 +26,6 @@ const importedHash = z
   .string()
   .regex(/^\$2[aby]\$(?:0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/, 'must be a bcrypt hash ($2a, $2b or $2y) of cost 4 to 14')
 
-/** One line of an import. */
 export const importLine = z
   .strictObject({
     email,
