@@ -2,7 +2,7 @@
 // reason.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { exportedTables, tablesLeftOut } from '../../packages/server/src/models/exported-tables.ts'
+import { exportedTables, tablesLeftOut } from '../../packages/server/src/models/user-export.ts'
 import { addMember, buildInvitation, buildOrganization } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { buildSsoProvider } from '../support/provider.ts'

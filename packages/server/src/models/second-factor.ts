@@ -1,5 +1,4 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
-import { Statement } from '../db/statement.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 /** What a code is checked against. */
@@ -10,10 +9,6 @@ export const factorColumns = 'f.user_id, f.totp_box, f.activated_at, f.last_step
 
 /** Whether the user of `users u` has an active second factor. */
 export const hasFactorColumn = `exists (select 1 from second_factors where user_id = u.id and activated_at is not null) as has_factor`
-
-const activeFactor = new Statement<FactorRow>(
-  `select ${factorColumns} from second_factors f where f.user_id = :userId and f.activated_at is not null`,
-)
 
 /** The second factor of a user. Logins ask for it only once it is activated. */
 export class SecondFactor extends BaseModel {
@@ -29,7 +24,10 @@ export class SecondFactor extends BaseModel {
   declare created_at: number
 
   static async findActive(db: Db, userId: string): Promise<FactorRow | undefined> {
-    return activeFactor.first(db, { userId })
+    return rowsOf(SecondFactor, db)
+      .where({ user_id: userId })
+      .whereNotNull('activated_at')
+      .first('user_id', 'totp_box', 'activated_at', 'last_step')
   }
 
   /** Stores a seed, and replaces one that is not active. False if the user has an active one. */
