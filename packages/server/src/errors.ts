@@ -136,6 +136,13 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes
 
+/** What an answer says has gone wrong: an error, or on a page that a provider cannot be reached. */
+export type ShownCode = ErrorCode | 'provider_temporarily_unavailable'
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorCodes, code)
+}
+
 /** The code as a client sees it. */
 export function wordOf(code: ErrorCode): string {
   const definition: ErrorDefinition = errorCodes[code]

@@ -32,7 +32,7 @@ export function readSecretFile(path: string): SecretFile {
       closeSync(file)
     }
   } catch (error) {
-    return { fault: `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'not UTF-8'})` }
+    return { fault: `names a file that cannot be read (${codeOf(error) ?? 'not UTF-8'})` }
   }
 }
 

@@ -33,11 +33,13 @@ const makeKnex: (client: Client) => Knex = createRequire(import.meta.url)('knex/
 export function withCheapTransactions(pool: Pool): Pool {
   const ofKnex = pool.transaction
   const transaction = (...given: unknown[]) => {
-    const [fn] = given
-    const isPlain = typeof fn === 'function' && given.length === 1
-    return isPlain ? inTransaction(pool.client, fn as never) : Reflect.apply(ofKnex, pool, given)
+    return isPlain(given) ? inTransaction(pool.client, ...given) : Reflect.apply(ofKnex, pool, given)
   }
   return Object.defineProperty(pool, 'transaction', { value: transaction })
+}
+
+function isPlain(given: unknown[]): given is [fn: (db: Tx) => Promise<unknown>] {
+  return typeof given[0] === 'function' && given.length === 1
 }
 
 /** Runs `fn` in one transaction, which is rolled back if it throws. A statement after the end is refused. */

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { only } from '../lib/collections.ts'
 import { faultOfEngine } from '../lib/database.ts'
 import { codeOf } from '../lib/system-error-code.ts'
 import { DatabaseUnavailableError } from '../lib/unavailable.ts'
@@ -57,7 +58,7 @@ export async function inspectConnection(connection: Connection, timeoutMs: numbe
     if (error instanceof pg.DatabaseError && classifyPostgresError(error) === error) return ask(position)
     throw error
   })
-  const { pid, isStandby, isReadOnly, version, cluster, wal } = rows[0]!
+  const { pid, isStandby, isReadOnly, version, cluster, wal } = only(rows)
   const hasLineage = cluster !== undefined && typeof wal === 'string'
   return {
     isBehindPooler: pid !== connection.processID,

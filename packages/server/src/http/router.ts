@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type KoaRouter from '@koa/router'
-import type { Context, Middleware } from 'koa'
+import type { Context } from 'koa'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError, fieldError } from '../errors.ts'
@@ -26,7 +26,11 @@ interface Place {
 }
 
 /** Leads each request to its route. Paths that differ in case or in a slash at the end are different paths. */
-export function createRouting(deps: Deps<Pool>, mounts: readonly Mount[], options: AnswerOptions): Middleware {
+export function createRouting(
+  deps: Deps<Pool>,
+  mounts: readonly Mount[],
+  options: AnswerOptions,
+): ReturnType<KoaRouter['routes']> {
   const places = placesOf(mounts)
   // An app can read the 404 of a path beside those that it may call.
   const openRoots = new Set(places.filter(({ isOpen }) => isOpen).map(({ pattern }) => rootOf(pattern)))
@@ -50,7 +54,7 @@ export function createRouting(deps: Deps<Pool>, mounts: readonly Mount[], option
     router.all(path, (ctx: Context) => arrive(ctx, isSoundPath(ctx.path) ? place : undefined))
   }
   findByName(router)
-  const dispatch = router.routes() as unknown as Middleware
+  const dispatch = router.routes()
   return (ctx) => dispatch(ctx, () => arrive(ctx, undefined))
 }
 

@@ -27,7 +27,7 @@ export function beyondApp(before: object, after: object): string[] {
 
 /** The settings by name, each as text, and the members of `brand` by themselves. */
 function settingsOf(app: object): Map<string, string | undefined> {
-  const { brand, ...settings } = app as Record<string, unknown>
+  const { brand, ...settings }: { brand?: unknown } = app
   const members = Object.entries(Object(brand)).map(([name, value]) => [`brand.${name}`, value] as const)
   const given = [...Object.entries(settings), ...members].filter(([, value]) => value !== null && value !== undefined)
   return new Map(given.map(([name, value]) => [name, JSON.stringify(value)]))

@@ -23,7 +23,7 @@ export async function newKeyPair(): Promise<NewKeyPair> {
   return {
     id: hash('sha256', JSON.stringify({ e, kty, n }), 'base64url'),
     publicJwk: { kty: kty ?? '', n: n ?? '', e: e ?? '' },
-    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   }
 }
 

@@ -9,7 +9,14 @@ export const version: string = manifest.version
  * @example isAtLeast('0.10.0', '0.9.3') // true
  */
 export function isAtLeast(version: string, oldest: string): boolean {
-  const [ours, theirs] = [version, oldest].map((text) => text.split('-')[0]!.split('.').map(Number)) as [number[], number[]]
-  const first = ours.findIndex((part, index) => part !== theirs[index])
-  return first === -1 || ours[first]! > theirs[first]!
+  const theirs = numbersIn(oldest)
+  for (const [index, ours] of numbersIn(version).entries()) {
+    const other = theirs[index] ?? 0
+    if (ours !== other) return ours > other
+  }
+  return true
+}
+
+function numbersIn(version: string): number[] {
+  return version.replace(/-.*/, '').split('.').map(Number)
 }

@@ -36,7 +36,8 @@ export class AccessRequest extends BaseModel {
     db: Db,
     by: { id: string } | { user_id: string; app_id: string; status: 'open' },
   ): Promise<FullRequest | undefined> {
-    return (await AccessRequest.query(db).findOne(by).withGraphFetched('[app, user]')) as FullRequest | undefined
+    const found = await AccessRequest.query(db).findOne(by).withGraphFetched('[app, user]')
+    return found && isFull(found) ? found : undefined
   }
 
   /** Closes the open requests of these users, for the app or for every app, and returns them. */
@@ -80,7 +81,8 @@ export class AccessRequest extends BaseModel {
     if (status !== undefined) query.where('access_requests.status', status)
     if (app_id !== undefined) query.where('access_requests.app_id', app_id)
     if (user_id !== undefined) query.where('access_requests.user_id', user_id)
-    return (await withPage(query, request, 'access_requests.id')) as Page<FullRequest>
+    const { items, nextCursor } = await withPage(query, request, 'access_requests.id')
+    return { items: items.filter(isFull), nextCursor }
   }
 
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
@@ -91,3 +93,8 @@ export class AccessRequest extends BaseModel {
 
 /** With its app and its user. */
 export type FullRequest = AccessRequest & { app: App; user: User }
+
+/** The foreign keys ensure that both exist. */
+function isFull(request: AccessRequest): request is FullRequest {
+  return request.app !== undefined && request.user !== undefined
+}

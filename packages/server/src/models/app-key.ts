@@ -29,7 +29,7 @@ export class AppKey extends BaseModel {
         const keys = rows.filter(({ app_id }) => app_id === appId)
         return { appId, code: keys[0]?.code ?? '', keys }
       }),
-      ...deleted.map(({ app_id, code, keys }) => ({ appId: app_id, code, keys: JSON.parse(keys) as DeletedAppKey[] })),
+      ...deleted.map(({ app_id, code, keys }): AppKeysOfApp => ({ appId: app_id, code, keys: JSON.parse(keys) })),
     ]
   }
 }

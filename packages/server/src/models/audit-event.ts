@@ -4,6 +4,7 @@ import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { forUpdate, forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { Position, type StoredEvent } from '../lib/audit-proof.ts'
+import { only } from '../lib/collections.ts'
 import { parseSnapshot, type Snapshot } from '../lib/feed-cursors.ts'
 import { cursorOf, type Page, type PageRequest } from '../lib/keyset.ts'
 import { firstIdAt } from '../lib/uuid.ts'
@@ -219,11 +220,12 @@ export class AuditEvent extends BaseModel {
   /** What is visible now, in positions. A later statement may see more. */
   static async snapshot(db: Db, shift: number): Promise<Snapshot> {
     if (!isPostgres(db)) {
-      const [row]: { next: number }[] = await db.raw(`select ${nextPosition} as next`)
-      return { xmin: row!.next, xmax: row!.next, running: [] }
+      const rows: { next: number }[] = await db.raw(`select ${nextPosition} as next`)
+      const { next } = only(rows)
+      return { xmin: next, xmax: next, running: [] }
     }
     const { rows }: { rows: { snapshot: string }[] } = await db.raw('select pg_current_snapshot()::text as snapshot')
-    const { xmin, xmax, running } = parseSnapshot(rows[0]!.snapshot)
+    const { xmin, xmax, running } = parseSnapshot(only(rows).snapshot)
     return { xmin: xmin + shift, xmax: xmax + shift, running: running.map((each) => each + shift) }
   }
 
@@ -255,17 +257,18 @@ export class AuditEvent extends BaseModel {
     selected: readonly (string | ReturnType<Db['raw']>)[],
   ): Promise<Row[]> {
     const rows = (limit: number) => {
-      const query = rowsOf(AuditEvent, db).orderByRaw(byPlace).limit(limit)
+      const query = db(AuditEvent.tableName).orderByRaw(byPlace).limit(limit)
       if (after) query.whereRaw(`(${byPlace}) > (?, ?, ?)`, [after.xid, after.seal_position ?? 0, after.id])
       return query.select(...selected)
     }
-    const former: unknown[] = seen.running.length === 0 ? [] : await rows(limit).whereIn('xid', [...seen.running])
-    if (former.length === limit) return former as Row[]
+    const former: Row[] = seen.running.length === 0 ? [] : await rows(limit).whereIn('xid', [...seen.running])
+    if (former.length === limit) return former
     const later = rows(limit - former.length)
     // SQLite would look up this bound instead of the place.
     if (!after || after.xid < seen.xmax) later.where('xid', '>=', seen.xmax)
     if (below !== undefined) later.where('xid', '<', below)
-    return [...former, ...(await later)] as Row[]
+    const rest: Row[] = await later
+    return [...former, ...rest]
   }
 
   /** Deletes the rows that `from` does not see, and `upto` does. */
@@ -303,7 +306,7 @@ export class AuditEvent extends BaseModel {
 
   /** Gives rows that counted the position of this transaction. */
   static async position(db: Tx, ids: readonly string[]): Promise<void> {
-    const xid = db.raw(isPostgres(db) ? 'default' : nextPosition) as unknown as number
+    const xid = db.raw(isPostgres(db) ? 'default' : nextPosition)
     assertStored(
       ids.length,
       await rowsOf(AuditEvent, db)

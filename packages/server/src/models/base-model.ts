@@ -39,12 +39,13 @@ export class BaseModel extends Model {
     this: ModelOf<M>,
     db: Tx,
     rows: readonly NewRow<M>[],
-    unique: (keyof M & string)[] = [this.idColumn].flat() as (keyof M & string)[],
+    unique?: (keyof M & string)[],
   ): Promise<number> {
+    const columns: string[] = unique ?? [this.idColumn].flat()
     let inserted = 0
     // Plain rows: Objection makes a model of each, and inserts one at a time on SQLite.
     for (const chunk of chunksOf(rows))
-      inserted += (await db(this.tableName).insert(chunk).onConflict(unique).ignore().returning(unique)).length
+      inserted += (await db(this.tableName).insert(chunk).onConflict(columns).ignore().returning(columns)).length
     return inserted
   }
 

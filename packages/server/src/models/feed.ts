@@ -111,8 +111,8 @@ export function lineageOf(db: Db): string | null {
 }
 
 /** All rows of a feed, with their `position`. */
-function rowsOfFeed<Row>(db: Db, table: FeedTable): Query {
-  return db(table.name).select('*', { position: positionIn(db, table) }) as Query & PromiseLike<FeedRow<Row>[]>
+function rowsOfFeed(db: Db, table: FeedTable): Query {
+  return db(table.name).select('*', { position: positionIn(db, table) })
 }
 
 function positionIn(db: Db, { key }: FeedTable): string {
@@ -122,7 +122,7 @@ function positionIn(db: Db, { key }: FeedTable): string {
 /** Rows that `seen` does not see, by position; at most `limit`. */
 export async function listUnseen<Row>(db: Db, table: FeedTable, seen: Snapshot, limit: number): Promise<FeedRow<Row>[]> {
   const position = positionIn(db, table)
-  const rows = () => rowsOfFeed<Row>(db, table).orderBy([position, table.key]).limit(limit)
+  const rows = () => rowsOfFeed(db, table).orderBy([position, table.key]).limit(limit)
   const later: FeedRow<Row>[] = await rows().where(position, '>=', seen.xmax)
   if (seen.running.length === 0) return later
   const former: FeedRow<Row>[] = await rows().whereIn(position, [...seen.running])
@@ -137,7 +137,7 @@ export async function newestPosition(db: Db, table: FeedTable): Promise<number> 
 
 /** All rows of one position. */
 export async function listOfPosition<Row>(db: Db, table: FeedTable, position: number): Promise<FeedRow<Row>[]> {
-  return rowsOfFeed<Row>(db, table).where(positionIn(db, table), position)
+  return rowsOfFeed(db, table).where(positionIn(db, table), position)
 }
 
 /** Rows from a place on, in the order of their places; at most `limit`. */
@@ -150,7 +150,7 @@ export async function listFrom<Row>(
   const position = positionIn(db, table)
   const { origin } = cursors
   const from = cursors.positionOf(place)
-  const rows = () => narrow(rowsOfFeed<Row>(db, table)).limit(limit)
+  const rows = () => narrow(rowsOfFeed(db, table)).limit(limit)
   const former: FeedRow<Row>[] =
     from === undefined
       ? await rows()
@@ -176,7 +176,7 @@ export async function listPart<Row>(
   const position = positionIn(db, table)
   const first = cursors.positionOf(place)
   const { from, to } = cursors.timesOf(place)
-  const rows = narrow(rowsOfFeed<Row>(db, table)).whereRaw(`(${table.spread(db)}) & ${partsOfPlace - 1} = ?`, [part])
+  const rows = narrow(rowsOfFeed(db, table)).whereRaw(`(${table.spread(db)}) & ${partsOfPlace - 1} = ?`, [part])
   if (first !== undefined) return rows.where(position, andLater ? '>=' : '=', first)
   return rows.where(position, '<', cursors.origin.position).where('at', '>=', from).where('at', '<', to)
 }

@@ -1,5 +1,6 @@
+import type { Knex } from 'knex'
 import type { Model, QueryBuilder } from 'objection'
-import { type Db, isPostgres } from '../db/handle.ts'
+import { isPostgres } from '../db/handle.ts'
 import { nameKeyOf, type Page, type PageRequest, pageOf, rowsToRead } from '../lib/keyset.ts'
 
 /** Reads one page of a query by keyset over an id, newest first: UUIDv7 sort by their creation. */
@@ -36,7 +37,7 @@ export async function withPageByName<M extends Model, K extends keyof M & string
 
 /** Narrows to rows in which one of the columns contains the text, ignoring ASCII case. `%` and `_` are plain characters. */
 export function whereContains<M extends Model>(query: QueryBuilder<M, M[]>, columns: readonly string[], text: string): void {
-  query.whereRaw(...anyLike(query.knex() as Db, columns, `%${literal(text)}%`))
+  query.whereRaw(...anyLike(query.knex(), columns, `%${literal(text)}%`))
 }
 
 /** A search finds at most this many rows first, before it looks which of them are on the page. */
@@ -51,7 +52,7 @@ export async function whereFound<M extends Model>(
   { table, alias = table, columns }: { table: string; alias?: string; columns: readonly string[] },
   text: string,
 ): Promise<void> {
-  const db = query.knex() as Db
+  const db = query.knex()
   const isInside = text.length >= 3 && (await findsPieces(db))
   const pattern = `${isInside ? '%' : ''}${literal(text)}%`
   if (isPostgres(db)) {
@@ -74,7 +75,7 @@ export async function whereFound<M extends Model>(
 /**
  * Whether a search finds a text inside a name. On Postgres that needs the extension `pg_trgm`, which the first migration looks for.
  */
-export async function findsPieces(db: Db): Promise<boolean> {
+export async function findsPieces(db: Knex): Promise<boolean> {
   return !isPostgres(db) || (await db('pg_class').where('oid', db.raw("to_regclass('users_search')")).first('oid')) !== undefined
 }
 
@@ -82,7 +83,7 @@ function literal(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[\\%_]/g, '\\$&')
 }
 
-function anyLike(db: Db, columns: readonly string[], pattern: string): [sql: string, bindings: string[]] {
+function anyLike(db: Knex, columns: readonly string[], pattern: string): [sql: string, bindings: string[]] {
   // Both databases fold only ASCII, so they agree. Without "C", Postgres would fold by its locale.
   const folded = isPostgres(db) ? 'lower(?? collate "C")' : 'lower(??)'
   const one = `${folded} like ? escape '\\'`

@@ -57,15 +57,15 @@ export class MailToken extends BaseModel {
     await replacing.run(db, row)
   }
 
-  static async findSpendable(
+  static async findSpendable<P extends MailToken['purpose']>(
     db: Db,
     hash: string,
-    purposes: readonly MailToken['purpose'][],
+    purposes: readonly P[],
     now: number,
-  ): Promise<SpendableToken | undefined> {
+  ): Promise<SpendableToken<P> | undefined> {
     return MailToken.#spendable(db, hash, now)
       .whereIn('purpose', [...purposes])
-      .first(...spendableColumns)
+      .first<SpendableToken<P> | undefined>(...spendableColumns)
   }
 
   /** The code of the app that the link was mailed for. */
@@ -105,4 +105,7 @@ export class MailToken extends BaseModel {
 type MailTokenRow = Pick<MailToken, (typeof spendableColumns)[number] | 'spent_at'>
 
 /** The columns that spending a token needs. */
-export type SpendableToken = Pick<MailToken, (typeof spendableColumns)[number]>
+export type SpendableToken<P extends MailToken['purpose'] = MailToken['purpose']> = Pick<
+  MailToken,
+  (typeof spendableColumns)[number]
+> & { purpose: P }

@@ -1,4 +1,5 @@
 import { type Db, isPostgres, type Pool } from '../db/handle.ts'
+import { only } from '../lib/collections.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 /** A server is alive for so long after it was last seen. */
@@ -29,7 +30,7 @@ export class Server extends BaseModel {
     const { rows }: { rows: { now: string }[] } = await db.raw(
       'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now',
     )
-    return Number(rows[0]!.now)
+    return Number(only(rows).now)
   }
 
   /** The servers that are alive at `now`, by the clock of the database, in the order in which they started. */

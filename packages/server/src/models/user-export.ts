@@ -1,4 +1,5 @@
 import type { Db } from '../db/handle.ts'
+import { keysOf } from '../lib/collections.ts'
 import { iso } from '../lib/timestamps.ts'
 
 /** How a column is shown. */
@@ -280,10 +281,10 @@ export async function exportRows(
   db: Db,
   userId: string,
   most: number,
-): Promise<{ tables: Record<TableName, ExportedRow[]>; isCut: boolean }> {
+): Promise<{ tables: Record<string, ExportedRow[]>; isCut: boolean }> {
   let isCut = false
-  const tables = {} as Record<TableName, ExportedRow[]>
-  for (const name of Object.keys(exportedTables) as TableName[]) {
+  const tables: Record<string, ExportedRow[]> = {}
+  for (const name of keysOf(exportedTables)) {
     const rows = await listRows(db, name, { userId, limit: most + 1 })
     isCut ||= rows.length > most
     tables[name] = rows.slice(0, most)

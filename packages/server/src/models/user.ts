@@ -5,7 +5,7 @@ import { forUpdate, keptFromDeletion } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import type { AccountRecord, MadeBy } from '../lib/account-record.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
-import { chunksOf } from '../lib/collections.ts'
+import { chunksOf, only } from '../lib/collections.ts'
 import { type PageRequest, pageOf, rowsToRead } from '../lib/keyset.ts'
 import { type AuditEventRow, assertStored, newEvent, newEventFor } from './audit-event.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
@@ -247,7 +247,7 @@ export class User extends BaseModel {
   static async listByEmail(db: Db, email: string): Promise<{ users: LoginRow[]; catalogGeneration: string }> {
     const rows = await usersByEmail.all(db, { email })
     const users = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, factor: factorIn(row) }]))
-    return { users, catalogGeneration: rows[0]!.catalog_generation }
+    return { users, catalogGeneration: only(rows).catalog_generation }
   }
 
   /** The users with these ids who are not deleted, sorted by id. */

@@ -1,6 +1,6 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, type ErrorCode } from '../../errors.ts'
+import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies } from '../../lib/cookies.ts'
 import { html } from '../../lib/html.ts'
@@ -11,6 +11,7 @@ import { SsoLogin } from '../../models/sso-login.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
 import { dayOf, providerName } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
+import type { DoneWord } from '../../pages/texts/account/account-texts.ts'
 import { textsFor } from '../../pages/texts/texts-for.ts'
 import { allowsMethod } from '../../resources/apps/app-settings.ts'
 import { getApp } from '../../resources/apps/apps.ts'
@@ -158,7 +159,7 @@ export async function answerConnection(
   }
   const { userId, sessionId, ...query } = carried
   const live = await findBrowserSession(deps, cookies.session)
-  const tell = (said: { done?: string; refusal?: SaidRefusal }) =>
+  const tell = (said: { done?: DoneWord; refusal?: SaidRefusal }) =>
     pathWith(deps, { name: 'identities' }, query, { browser, userId }, said)
   // Signed out meanwhile, or somebody else is signed in now: the page says nothing to them.
   if (live?.browser_session_id !== sessionId) return { location: tell({}) }
@@ -176,6 +177,6 @@ export async function answerConnection(
     return { location: tell({ done: 'connected' }) }
   } catch (error) {
     const refusal = refusalOf(error)
-    return { location: tell({ refusal }), errorCode: refusal.code as ErrorCode }
+    return { location: tell({ refusal }), errorCode: refusal.code }
   }
 }

@@ -1,6 +1,6 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, type ErrorCode, errorCodes, fieldError } from '../../errors.ts'
+import { ApiError, errorCodes, fieldError, isErrorCode } from '../../errors.ts'
 import { type AccountQuery, accountPath } from '../../lib/account-sections.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies } from '../../lib/cookies.ts'
@@ -10,6 +10,7 @@ import type { App } from '../../models/app.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import type { FormRefusal } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
+import type { DoneWord } from '../../pages/texts/account/account-texts.ts'
 import type { PageTexts } from '../../pages/texts/page-texts.ts'
 import { textsFor } from '../../pages/texts/texts-for.ts'
 import { readCatalog } from '../../resources/catalog/catalog.ts'
@@ -103,8 +104,8 @@ export async function findPlaceOfPage(deps: Deps, { app: code }: { app: string }
 }
 
 function formRefusalOf(said: SaidRefusal | undefined): FormRefusal | undefined {
-  if (!said || !(said.code in errorCodes)) return undefined
-  const code = said.code as ErrorCode
+  if (!said || !isErrorCode(said.code)) return undefined
+  const { code } = said
   const wrongCode: FormRefusal['faults'] = code === 'invalid_two_factor_code' ? { two_factor_code: 'wrong_or_used' } : {}
   const faults = { ...said.faults, ...wrongCode }
   return { status: errorCodes[code].status, code, faults, focus: Object.keys(faults)[0], retryAfter: said.retryAfter }
@@ -148,14 +149,14 @@ export async function takeForm(
     const refusal = refusalOf(error)
     // The session has ended meanwhile. The page says what is to be done.
     if (refusal.code === 'token_revoked') return { location: accountPath(section.name, query) }
-    return { location: tell({ refusal, seed: sealed.seed }), errorCode: refusal.code as ErrorCode }
+    return { location: tell({ refusal, seed: sealed.seed }), errorCode: refusal.code }
   }
 }
 
 /** What a section is to say when it is shown next. */
 interface Said {
   refusal?: SaidRefusal | undefined
-  done?: string | undefined
+  done?: DoneWord | 'deleted' | undefined
   codes?: string[] | undefined
   seed?: string | undefined
 }

@@ -20,7 +20,7 @@ interface Frame {
 
 interface ShownSection {
   shown: Awaited<ReturnType<Section['show']>>
-  done: string | undefined
+  done: DoneWord | 'deleted' | undefined
   /** Whether the person has to show first who they are. */
   asks: boolean
   passkey: PasskeyRequest | undefined
@@ -38,7 +38,7 @@ export function sectionView(frame: Frame, { shown: part, done, asks, passkey }: 
     script: part.script ?? (passkey && scriptUrl),
     leadsTo: part.leadsTo ?? [],
     body: html`<p>${texts.signIn.signedInAs(shown(user.email))}</p>
-${notice(done === undefined ? undefined : account.done[done as DoneWord])}${alert(textOf(frame, said))}${part.body}${asks && proveForm(frame, passkey)}${backLink(person, section)}`,
+${notice(done === undefined || done === 'deleted' ? undefined : account.done[done])}${alert(textOf(frame, said))}${part.body}${asks && proveForm(frame, passkey)}${backLink(person, section)}`,
   }
 }
 
@@ -99,7 +99,7 @@ ${Object.entries({ ...hidden, step: 'prove' }).map(([name, value]) => html`<inpu
 
 function faultOf({ texts, refusal, place }: Person, { code }: SaidRefusal): string | undefined {
   const { refusals } = texts.account
-  const words: Partial<Record<ErrorCode, string | undefined>> = {
+  const words: Record<string, string | undefined> = {
     fresh_login_required: refusals.fresh,
     invalid_credentials: refusals.password,
     invalid_passkey: texts.passkeys.refusals.other,
@@ -117,8 +117,8 @@ function faultOf({ texts, refusal, place }: Person, { code }: SaidRefusal): stri
     invalid_invitation: texts.refusals.invitation,
     not_found: refusals.gone,
     two_factor_required: textOfMissingCode(texts),
-  }
-  if (code in words) return words[code as ErrorCode]
+  } satisfies Partial<Record<ErrorCode, string | undefined>>
+  if (code in words) return words[code]
   return generalFault(texts, refusal, place ? nameOf(place) : '')
 }
 

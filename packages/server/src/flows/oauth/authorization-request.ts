@@ -98,7 +98,8 @@ export async function readAuthorizationRequest(
   })
   const repeated = parameterNames.find((name) => Array.isArray(sent[name]))
   if (repeated) return refuse('invalid_request', `${repeated} is given twice`)
-  const given = Object.fromEntries(parameterNames.map((name) => [name, sent[name] || undefined])) as GivenParameters
+  const named = parameterNames.map((name) => [name, String(sent[name] ?? '')] as const)
+  const given: GivenParameters = Object.fromEntries(named.filter(([, value]) => value !== ''))
   const fault = faultOf(app, given)
   if (fault) return refuse(...fault)
   const method = ownMethods.find((own) => own === given.method)

@@ -70,7 +70,7 @@ export async function readIdTokenHint(deps: Deps, hint: string): Promise<IdToken
   const keys = await (await readCatalog(deps)).getIdTokenKeys()
   const claims = openRs256(hint, (id) => keys.find(id))
   if (!claims || claims.iss !== deps.config.publicUrl) return undefined
-  const { aud, sub, sid } = claims as { aud?: unknown; sub?: unknown; sid?: unknown }
+  const { aud, sub, sid }: Record<string, unknown> = claims
   const isWhole = typeof aud === 'string' && typeof sub === 'string' && typeof sid === 'string' && isUuid(sid)
   return isWhole ? { appCode: aud, userId: sub, sessionId: sid } : undefined
 }

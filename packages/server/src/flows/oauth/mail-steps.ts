@@ -173,6 +173,6 @@ export async function emailOfPerson(deps: Deps, { secret }: Journey, userId: str
 }
 
 /** A mail whose link was opened, by its token. Throws `invalid_token`. */
-export async function getMailOfPage(deps: Deps, token: string): Promise<SpendableToken> {
+export async function getMailOfPage(deps: Deps, token: string): Promise<SpendableToken<AskedMail['purpose']>> {
   return getMailToken(deps, token, 'reset_password', 'magic_link', 'verify_email')
 }

@@ -92,12 +92,12 @@ function deviceView(person: Person, view: Shown, device: DeviceCodeRow): Part {
   const { program, system } = describeProgram(device.user_agent ?? '')
   const name = [program, system].filter((part) => part !== undefined).join(' · ')
   const at = new Intl.DateTimeFormat(texts.locale, { dateStyle: 'medium', timeStyle: 'long', timeZone: 'UTC' })
-  const facts: [string, string][] = [
-    ...(name ? [[ask.from.program, name] as [string, string]] : []),
-    ...(device.ip ? [[ask.from.address, device.ip] as [string, string]] : []),
-    [ask.from.time, at.format(device.created_at)],
+  const facts = [
+    { label: ask.from.program, value: name },
+    { label: ask.from.address, value: device.ip },
+    { label: ask.from.time, value: at.format(device.created_at) },
   ]
-  const rows = facts.map(([label, value]) => html`<li>${label}: <bdi>${value}</bdi></li>\n`)
+  const rows = facts.map(({ label, value }) => value && html`<li>${label}: <bdi>${value}</bdi></li>\n`)
   return {
     title: ask.title(app),
     body: html`${signedInAs(person, view)}<p>${ask.text(shown(app))}</p>

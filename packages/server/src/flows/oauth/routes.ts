@@ -244,8 +244,7 @@ export const oauthRoutes = section('Sign-in page', [
       responses: { 200: userinfoRecord },
       errors: ['insufficient_scope', 'token_expired', 'token_invalid', 'token_missing', 'token_revoked'],
       handle: async (deps, { bearer, body }) => {
-        const { access_token: inBody } = body as { access_token?: string }
-        return ok(await describeToApp(deps, tokenOfUserinfo(bearer, inBody)))
+        return ok(await describeToApp(deps, tokenOfUserinfo(bearer, body.access_token)))
       },
     }),
   ),

@@ -1,7 +1,7 @@
 import type { Counted } from '../../adapters/metrics.ts'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, type ErrorCode } from '../../errors.ts'
+import { ApiError, type ShownCode } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies } from '../../lib/cookies.ts'
 import { hashOpaqueToken } from '../../lib/random.ts'
@@ -22,7 +22,7 @@ import {
   type Typed,
   toldView,
 } from '../sign-in/page-answer.ts'
-import { type AskedMail, openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
+import { openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
 import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts'
 import type { Journey } from './credential-steps.ts'
 import { devicePath, withDevice } from './device-grant.ts'
@@ -68,7 +68,7 @@ export async function answerReturn(
     return { ...goOn(deps, journey, outcome), ...countedAs('sso', outcome) }
   } catch (error) {
     const refusal = refusalOf(error, { isKept })
-    return { ...goOn(deps, journey, { refusal }), errorCode: refusal.code as ErrorCode, counted: 'sso' }
+    return { ...goOn(deps, journey, { refusal }), errorCode: refusal.code, counted: 'sso' }
   }
 }
 
@@ -81,7 +81,7 @@ export async function answerMailLink(
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
   const found = await getMailOfPage(deps, token)
-  const purpose = found.purpose as AskedMail['purpose']
+  const { purpose } = found
   const isHere = browser !== undefined && found.browser_hash === hashOpaqueToken(browser)
   const carried = isHere ? openField(deps, 'request', browser, found.request_field ?? undefined) : undefined
   if (browser === undefined || !carried) {
@@ -129,7 +129,7 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   } catch (error) {
     const refusal = choosesProvider(form) ? refusalAtProvider(error, typedIn(form)) : refusalOf(error, typedIn(form))
     const again = isOver.has(refusal.code) ? {} : whatStays(form, resume)
-    return { ...goOn(deps, journey, { ...again, refusal }), errorCode: refusal.code as ErrorCode, counted }
+    return { ...goOn(deps, journey, { ...again, refusal }), errorCode: refusal.code, counted }
   }
 }
 
@@ -216,7 +216,7 @@ function typedIn(form: StepForm): Typed {
 }
 
 /** Why somebody could not go to a provider. One that cannot be reached is said on the page, which has other ways. */
-export function refusalAtProvider(error: unknown, typed: Typed = {}): SaidRefusal {
+export function refusalAtProvider(error: unknown, typed: Typed = {}): SaidRefusal & { code: ShownCode } {
   const isDown = error instanceof ApiError && error.code === 'unavailable'
   return isDown ? { code: 'provider_temporarily_unavailable', faults: {}, ...typed } : refusalOf(error, typed)
 }

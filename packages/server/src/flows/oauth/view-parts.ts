@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCodes } from '../../errors.ts'
+import { errorCodes, isErrorCode } from '../../errors.ts'
 import { type Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password.ts'
 import { checkbox, type FormRefusal, field, generalFault, nameOf, shown, stepForm } from '../../pages/fields.ts'
@@ -63,8 +63,8 @@ export function anotherAccount(view: Shown): Html {
 }
 
 export function formRefusalOf(said: SaidRefusal | undefined): FormRefusal | undefined {
-  if (!said || !(said.code in errorCodes)) return undefined
-  const code = said.code as ErrorCode
+  if (!said || !isErrorCode(said.code)) return undefined
+  const { code } = said
   const faults: FormRefusal['faults'] = {
     ...said.faults,
     ...(code === 'invalid_mail_code' ? { code: 'wrong' } : {}),

@@ -1,6 +1,6 @@
 import type { Counted } from '../../adapters/metrics.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, type ErrorCode } from '../../errors.ts'
+import { ApiError, type ErrorCode, type ShownCode } from '../../errors.ts'
 import type { Cookies, SetCookies } from '../../lib/cookies.ts'
 import { html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/random.ts'
@@ -13,7 +13,7 @@ import type { SaidRefusal } from './sealed-fields.ts'
 /** What a page route answers: a page, or where the browser goes. */
 export type PageAnswer = ({ location: string; view?: undefined } | { view: PageView; location?: undefined }) & {
   cookies?: SetCookies
-  errorCode?: ErrorCode | undefined
+  errorCode?: ShownCode | undefined
   counted?: Counted | undefined
 }
 
@@ -46,7 +46,7 @@ export function deviceCookie(value: string) {
 export type Typed = Pick<SaidRefusal, 'email' | 'firstName' | 'lastName' | 'isKept'>
 
 /** What a form is shown again with. Rethrows all errors that are not the person's. */
-export function refusalOf(error: unknown, typed: Typed = {}): SaidRefusal {
+export function refusalOf(error: unknown, typed: Typed = {}): SaidRefusal & { code: ErrorCode } {
   if (!(error instanceof ApiError) || error.status >= 500) throw error
   const { code, errors, retryAfter } = error
   return { code, faults: faultsIn(errors), ...(retryAfter === undefined ? {} : { retryAfter }), ...typed }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { accountSections } from '../../lib/account-sections.ts'
+import { doneWords } from '../../pages/texts/account/account-texts.ts'
 import { faultWords } from '../../pages/texts/faults.ts'
 
 /** What a hidden field may carry of a request: long enough for a person who is called away, and no longer than a day's forms. */
@@ -79,7 +80,10 @@ const kinds = {
     sealedAt: z.number(),
     refusal: refusal.optional(),
     /** What was done, in a word of the page's texts. */
-    done: z.string().optional(),
+    done: z
+      .enum([...doneWords, 'deleted'])
+      .optional()
+      .catch(undefined),
     /** Recovery codes, which are shown only once. */
     codes: z.array(z.string()).optional(),
     /** The digest of the seed that this browser has asked for. */
@@ -112,6 +116,7 @@ const kinds = {
   }),
 }
 type Kinds = typeof kinds
+const schemas: { [K in keyof Kinds]: z.ZodType<z.output<Kinds[K]>> } = kinds
 export type Resume = z.output<Kinds['resume']>
 
 /**
@@ -131,7 +136,7 @@ export function openField<K extends keyof Kinds>(
 ): z.output<Kinds[K]> | undefined {
   if (browser === undefined || field === undefined) return undefined
   try {
-    return kinds[kind].parse(JSON.parse(deps.secretBox.open(field, contextOf(kind, browser)))) as z.output<Kinds[K]>
+    return schemas[kind].parse(JSON.parse(deps.secretBox.open(field, contextOf(kind, browser))))
   } catch {
     return undefined
   }

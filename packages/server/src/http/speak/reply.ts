@@ -1,7 +1,7 @@
 import { pipeline, type Readable, Stream } from 'node:stream'
 import type { Context } from 'koa'
 import type { Counted } from '../../adapters/metrics.ts'
-import { ApiError, type ErrorCode, errorCodes, ownBodyOf, wordOf } from '../../errors.ts'
+import { ApiError, errorCodes, ownBodyOf, type ShownCode, wordOf } from '../../errors.ts'
 import type { SetCookies } from '../../lib/cookies.ts'
 import { DatabaseUnavailableError, HashQueueFullError } from '../../lib/unavailable.ts'
 import { isForeignKeyViolation } from '../../lib/violations.ts'
@@ -22,7 +22,7 @@ export interface Reply {
   /** Only those that the route declares are set. */
   cookies?: SetCookies | undefined
   /** The code of the error that the answer shows, if it is one, for the log. */
-  errorCode?: ErrorCode | undefined
+  errorCode?: ShownCode | undefined
   /** What a page has ended, or refused with that code. */
   counted?: Counted | undefined
 }

@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { type AccountRecord, unprovenWarnings } from '../../lib/account-record.ts'
 import { type Actor, actorIdOf } from '../../lib/caller.ts'
+import { only } from '../../lib/collections.ts'
 import type { Page } from '../../lib/keyset.ts'
 import { grantStateAt, type ownAccessRequest } from '../../lib/records.ts'
 import { iso, isoOrNull, isTooSoon } from '../../lib/timestamps.ts'
@@ -191,8 +192,7 @@ export async function giveGrant(
   const { id } = await lockUser(deps, userId)
   if (input.expires_at != null) await lockAdministrationOf(deps, id)
   const app = await getKeptApp(deps, appRef)
-  const [given] = await giveGrants(deps, { users: [await getUser(deps, id)], app, ...input }, actor)
-  return given!
+  return only(await giveGrants(deps, { users: [await getUser(deps, id)], app, ...input }, actor))
 }
 
 /** Grants a user access to an app. Throws `not_found`, `validation_failed`. */

@@ -4,6 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { only } from '../../lib/collections.ts'
 import { id, page, pageQuery, timestamp } from '../../lib/fields.ts'
 import { type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
 import { present } from '../../lib/records.ts'
@@ -166,8 +167,7 @@ function instead(purpose: string): string {
 }
 
 async function presentMail(deps: Deps, row: MailRow): Promise<MailRecord> {
-  const [mail] = await presentMails(deps, [row])
-  return mail!
+  return only(await presentMails(deps, [row]))
 }
 
 async function presentMails(deps: Deps, rows: readonly MailRow[]): Promise<MailRecord[]> {

@@ -93,7 +93,11 @@ export function whyNoToken(
  * Finds the token of a mail for one of the purposes and leaves it unspent. Throws `invalid_token` for every token that cannot be
  * used.
  */
-export async function getMailToken(deps: Deps, token: string, ...purposes: TokenPurpose[]): Promise<SpendableToken> {
+export async function getMailToken<P extends TokenPurpose>(
+  deps: Deps,
+  token: string,
+  ...purposes: P[]
+): Promise<SpendableToken<P>> {
   const found = await MailToken.findSpendable(deps.db, hashOpaqueToken(token), purposes, deps.clock())
   if (!found) throw invalidToken()
   return found

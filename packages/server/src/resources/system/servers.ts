@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { only } from '../../lib/collections.ts'
 import { keyedDigest } from '../../lib/digests.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { version } from '../../lib/version.ts'
@@ -76,5 +77,5 @@ export function faultsAmong(servers: readonly ServerRow[]): { fault: ServerFault
 
 /** Whether the keys of one server include the first one of another. */
 function accepts(keys: string, others: string): boolean {
-  return keys.split(' ').includes(others.split(' ')[0]!)
+  return keys.split(' ').includes(only(others.split(' ')))
 }

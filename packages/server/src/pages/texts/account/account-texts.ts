@@ -2,7 +2,7 @@ import type { AccountSection } from '../../../lib/account-sections.ts'
 import type { Html } from '../../../lib/html.ts'
 
 /** What the account page says after a change. */
-const doneWords = [
+export const doneWords = [
   'saved',
   'email_mailed',
   'email_allow_mailed',
