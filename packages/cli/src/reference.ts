@@ -41,10 +41,7 @@ function overview(): string {
     outputRules,
     '## Help as JSON',
     'For agents and scripts: `authctl --help --json` prints all commands with their options, and `authctl app --help --json` a part of them. It asks no service. `commands` of each entry has the same shape. Members may be added in a later version.',
-    ...Object.entries(helpShapes).flatMap(([name, { shape }]) => [
-      `### ${shapeTitles[name as keyof typeof helpShapes]}`,
-      shapeTable(shape),
-    ]),
+    ...Object.entries(helpShapes).flatMap(([name, { shape }]) => [`### ${shapeTitles[name]}`, shapeTable(shape)]),
     '## Exit codes',
     table(
       ['Code', 'Meaning'],
@@ -79,7 +76,11 @@ const outputRules = `- The default is a table on a terminal, and JSON into a pip
 - \`NODE_EXTRA_CA_CERTS=FILE\` names a certificate authority of your own. With \`NODE_USE_ENV_PROXY=1\` requests go through \`HTTPS_PROXY\` or \`HTTP_PROXY\`, but not to the hosts in \`NO_PROXY\`.
 - After an answer 429 or 5xx, authctl waits and tries again a few times; then it ends with exit 7.`
 
-const shapeTitles = { help: 'authctl, a group or a command', argument: 'Each of arguments', option: 'Each of options' }
+const shapeTitles: Record<string, string> = {
+  help: 'authctl, a group or a command',
+  argument: 'Each of arguments',
+  option: 'Each of options',
+} satisfies Record<keyof typeof helpShapes, string>
 
 function shapeTable(shape: Record<string, z.ZodType>): string {
   const rows = Object.entries(shape).map(([name, schema]) => {

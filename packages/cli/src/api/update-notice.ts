@@ -67,7 +67,14 @@ function versionIn(health: unknown): string | undefined {
 }
 
 function isNewer(one: string, other: string): boolean {
-  const [ours, theirs] = [one, other].map((text) => text.split('-')[0]!.split('.').map(Number))
-  const differing = ours!.findIndex((part, index) => part !== theirs![index])
-  return differing !== -1 && ours![differing]! > theirs![differing]!
+  const theirs = numbersIn(other)
+  for (const [index, ours] of numbersIn(one).entries()) {
+    const their = theirs[index] ?? 0
+    if (ours !== their) return ours > their
+  }
+  return false
+}
+
+function numbersIn(version: string): number[] {
+  return version.replace(/-.*/, '').split('.').map(Number)
 }

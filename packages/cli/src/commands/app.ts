@@ -139,7 +139,7 @@ async function clientOf({ api }: Tools, app: components['schemas']['App']): Prom
       code: 'no_redirect_url',
       hint: `authctl app update ${app.code} --redirect URL`,
     })
-  const found = (await bodyOf(api.GET('/.well-known/openid-configuration'))) as Record<string, string>
+  const found: Record<string, unknown> = await bodyOf(api.GET('/.well-known/openid-configuration'))
   const endpoint = (name: string) => String(found[name])
   return {
     issuer: endpoint('issuer'),

@@ -42,7 +42,7 @@ export const listMails = command({
   lists: 'long',
   async run({ api }, { user, status, limit }) {
     const of = user === undefined ? {} : { user_id: await findUserId(api, user) }
-    const query = { ...of, ...(status === undefined ? {} : { status: status as Mail['status'] }) }
+    const query = { ...of, ...(status === undefined ? {} : { status }) }
     const all = pages((page) => bodyOf(api.GET('/api/v1/admin/mails', { params: { query: { ...query, ...page } } })), limit)
     return list(all, mailColumns, 'no mails')
   },

@@ -60,8 +60,8 @@ function withTimes(claims: Record<string, unknown>): Record<string, unknown> {
   const shown = { ...claims }
   for (const name of ['exp', 'nbf', 'iat']) {
     const seconds = claims[name]
-    if (Number.isSafeInteger(seconds) && Math.abs(seconds as number) <= 8.64e12)
-      shown[name] = `${seconds} (${new Date((seconds as number) * 1000).toISOString()})`
+    if (typeof seconds === 'number' && Number.isSafeInteger(seconds) && Math.abs(seconds) <= 8.64e12)
+      shown[name] = `${seconds} (${new Date(seconds * 1000).toISOString()})`
   }
   return shown
 }

@@ -1,5 +1,5 @@
 import { type Api, bodyOf, pages, readAll } from '../api/api-client.ts'
-import { type GlobalInput, globalOptions, type Named, type Options } from '../command-line/options.ts'
+import { type GlobalInput, globalOptions, type Named, type Option } from '../command-line/options.ts'
 import type { World } from '../terminal/io.ts'
 import { counted } from '../text/counted.ts'
 import { escapeControls } from '../text/escape-controls.ts'
@@ -53,7 +53,7 @@ async function ask(
 }
 
 function unset(): Record<string, unknown> {
-  const entries = Object.entries(globalOptions as Options).map(([key, { kind }]) => [key, kind === 'off' ? true : undefined])
+  const entries = Object.entries<Option>(globalOptions).map(([key, { kind }]) => [key, kind === 'off' ? true : undefined])
   return Object.fromEntries(entries)
 }
 

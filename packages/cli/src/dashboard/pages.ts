@@ -357,7 +357,7 @@ function dataTable<Row extends object>(rows: readonly Row[], columns: readonly L
 function plainColumns<Row extends object>(columns: readonly Column<Row>[]): LinkedColumn<Row>[] {
   return columns
     .filter((column) => column !== 'id' && (typeof column === 'string' || column[2] !== 'wide'))
-    .map((column) => [nameOfColumn(column as Column<never>), (row) => memberOf(row, column as Column<never>)])
+    .map((column) => [nameOfColumn(column), (row) => memberOf(row, column)])
 }
 
 function cellOf<Row>(row: Row, [title, read, href]: LinkedColumn<Row>): HtmlPart {

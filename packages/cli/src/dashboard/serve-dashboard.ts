@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Failure, systemCodeOf, toFailure } from '../command-line/exit-codes.ts'
+import { portOf } from '../network/exchange-http.ts'
 import { type HtmlPart, html } from '../text/html.ts'
 import type { Asked } from './form.ts'
 import { type PageName, renderDocument } from './layout.ts'
@@ -40,7 +40,7 @@ interface Dashboard extends Source {
 export async function serveDashboard(dashboard: Dashboard, port: number): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   const server = createServer((request, response) => {
-    answer(request, { dashboard, token, authority: `${host}:${(server.address() as AddressInfo).port}` }).then(
+    answer(request, { dashboard, token, authority: `${host}:${portOf(server)}` }).then(
       (reply) => send(response, reply),
       () => send(response, { status: 500, text: 'failed' }),
     )
@@ -49,7 +49,7 @@ export async function serveDashboard(dashboard: Dashboard, port: number): Promis
     server.once('error', (error) => reject(portFailure(error, port)))
     server.listen(port, host, resolve)
   })
-  return `http://${host}:${(server.address() as AddressInfo).port}/${token}/`
+  return `http://${host}:${portOf(server)}/${token}/`
 }
 
 function portFailure(error: unknown, port: number): unknown {

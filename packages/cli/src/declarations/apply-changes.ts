@@ -113,12 +113,12 @@ async function writeRole({ change, code, before, after, fields }: PlannedRole, {
     await api.DELETE('/api/v1/admin/roles/{roleCode}', { params: { path } })
     return []
   }
-  const { permissions, ...role } = after
+  const { permissions, ...declared } = after
+  const role = declared as components['schemas']['CreateRole']
   const changed = fields.map(({ field }) => field)
-  const { name, description, assignable_by } = role as components['schemas']['CreateRole']
+  const { name, description, assignable_by } = role
   const writes: (() => Promise<unknown>)[] = []
-  if (change === 'create')
-    writes.push(() => api.POST('/api/v1/admin/roles', { body: role as components['schemas']['CreateRole'] }))
+  if (change === 'create') writes.push(() => api.POST('/api/v1/admin/roles', { body: role }))
   else if (changed.some((field) => field !== 'permissions'))
     writes.push(() =>
       api.PATCH('/api/v1/admin/roles/{roleCode}', { params: { path }, body: { name, description, assignable_by } }),

@@ -107,7 +107,7 @@ function listing(place: Exclude<Place, { kind: 'overview' }>, { stats, events }:
   const left = { ...room, height: room.height - title.length }
   if (place.kind === 'trail') {
     if (events === undefined) return [...title, { text: '  …', style: 'dim' }]
-    return [...title, ...tableOf(events, auditColumns as Column<never>[], 'no events', place.selected, stats, left)]
+    return [...title, ...tableOf(events, auditColumns, 'no events', place.selected, stats, left)]
   }
   const { columns, none } = place.section
   return [...title, ...tableOf(place.section.rows(stats), columns, none, place.selected, stats, left)]

@@ -22,7 +22,8 @@ export interface Section {
   rows(stats: Stats): object[]
   columns: Column<never>[]
   none: string
-  leadsTo(row: object): Trail | undefined
+  /** What a row of the list leads to. */
+  leadsTo(stats: Stats, row: number): Trail | undefined
 }
 
 interface SectionSpec<Row extends object> {
@@ -40,8 +41,14 @@ function section<Row extends object>({
   leadsTo = () => undefined,
   ...spec
 }: SectionSpec<Row>): Section {
-  // The casts are safe: `columns` and `leadsTo` only get the rows of their own section.
-  return { isAlarming, ...(spec as unknown as Omit<Section, 'isAlarming' | 'leadsTo'>), leadsTo: leadsTo as Section['leadsTo'] }
+  return {
+    ...spec,
+    isAlarming,
+    leadsTo(stats, index) {
+      const row = spec.rows(stats)[index]
+      return row && leadsTo(row)
+    },
+  }
 }
 
 const number = (count: number) => count.toLocaleString('en-US')

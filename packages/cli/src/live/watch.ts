@@ -75,8 +75,7 @@ export class Watch {
       const section = sections[place.selected]
       if (section) this.#path.push({ kind: 'list', section, selected: 0 })
     } else if (place.kind === 'list') {
-      const row = place.section.rows(this.#stats)[place.selected]
-      const trail = row && place.section.leadsTo(row)
+      const trail = place.section.leadsTo(this.#stats, place.selected)
       if (trail) this.#follow(trail)
     }
   }

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http'
 
 export interface HttpRequest {
   method: string
@@ -35,4 +35,11 @@ export async function exchangeHttp({ method, url, headers, body, signal }: HttpR
   } catch (error) {
     throw signal.aborted ? signal.reason : error
   }
+}
+
+/** The port of a server that listens on this machine. */
+export function portOf(server: Server): number {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server does not listen on a port')
+  return address.port
 }

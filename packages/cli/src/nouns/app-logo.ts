@@ -28,8 +28,11 @@ function asDataUrl(image: Uint8Array): string {
 
 /** The logo of an app as a data URL. */
 export async function fetchLogo(api: Api, code: string): Promise<string> {
-  const image = await bodyOf(api.GET('/api/v1/admin/apps/{appId}/logo', { params: { path: { appId: code } }, parseAs: 'blob' }))
-  return asDataUrl(image as unknown as Uint8Array)
+  const image: unknown = await bodyOf(
+    api.GET('/api/v1/admin/apps/{appId}/logo', { params: { path: { appId: code } }, parseAs: 'blob' }),
+  )
+  if (!(image instanceof Uint8Array)) throw new Error('the service answered with no image')
+  return asDataUrl(image)
 }
 
 /** Sets the logo of an app from a data URL, or removes it if there is none. Returns the app, if it was set. */
@@ -42,7 +45,8 @@ export async function writeLogo(api: Api, code: string, logo: string | null): Pr
   const [, type = '', text = ''] = imageUrl.exec(logo) ?? []
   // The type of the client has text for bytes.
   const body = Buffer.from(text, 'base64') as unknown as string
-  return bodyOf(api.PUT('/api/v1/admin/apps/{appId}/logo', { params, body, headers: { 'content-type': type } as object }))
+  const headers = { 'content-type': type }
+  return bodyOf(api.PUT('/api/v1/admin/apps/{appId}/logo', { params, body, headers }))
 }
 
 /** A logo in a few words: its bytes are of no use to a reader. */

@@ -109,7 +109,9 @@ const brandMembers = {
   language: 'default_language',
 } as const satisfies Partial<Record<keyof typeof appSettings, keyof NonNullable<AppSettings['brand']>>>
 
-const optionOf = new Map(Object.entries({ ...members, ...brandMembers }).map(([option, member]) => [member as string, option]))
+const optionOf = new Map<string, string>(
+  Object.entries({ ...members, ...brandMembers }).map(([option, member]) => [member, option]),
+)
 
 /** The body for the service. Holds only the settings that were given. */
 export function appBody(
@@ -118,9 +120,10 @@ export function appBody(
 ): AppSettings {
   const { requireTwoFactorFrom: from } = settings
   const input = from ? { ...settings, requireTwoFactorFrom: parseStart(from, now()) } : settings
-  const given = Object.entries(members).map(([option, member]) => [member, input[option as keyof typeof members]])
+  const values: Record<string, unknown> = input
+  const given = Object.entries(members).map(([option, member]) => [member, values[option]])
   const brand = Object.entries(brandMembers).flatMap(([option, member]) => {
-    const value = input[option as keyof typeof brandMembers]
+    const value = values[option]
     return value === undefined ? [] : [[member, value]]
   })
   const webhooks = input.webhookFile === undefined ? undefined : readWebhooks(input.webhookFile)

@@ -70,10 +70,8 @@ function endIn(before: Record<string, unknown> | undefined): string | undefined 
 /** Undefined if some were added and others removed, which takes two commands to undo. */
 function undoOfPermissions(details: AuditEvent['details']): string[] | undefined {
   const role = textIn(details, 'role_code')
-  const [before, after] = ['before', 'after'].map((member) => listIn(recordIn(details, member), 'permissions')) as [
-    string[],
-    string[],
-  ]
+  const before = listIn(recordIn(details, 'before'), 'permissions')
+  const after = listIn(recordIn(details, 'after'), 'permissions')
   const added = after.filter((code) => !before.includes(code))
   const taken = before.filter((code) => !after.includes(code))
   if (role === undefined || added.length > 0 === taken.length > 0) return undefined

@@ -27,7 +27,7 @@ export function titleOf(name: string): string {
 }
 
 export function memberOf(row: object, column: Column<never>): unknown {
-  return typeof column === 'string' ? (row as Record<string, unknown>)[column] : column[1](row as never)
+  return typeof column === 'string' ? Reflect.get(row, column) : column[1](row as never)
 }
 
 /** With `now`, moments are shown relative to it. */

@@ -5,7 +5,7 @@ import type { Io } from '../terminal/io.ts'
 import { escapeControls, toJson } from '../text/escape-controls.ts'
 import { redact, redactUrl } from '../text/redact.ts'
 import { isMoment, relativeTime } from '../text/relative-time.ts'
-import { type Column, cell, cellsOf, isWide, memberOf, nameOfColumn, titleOf, titleOfColumn } from './cells.ts'
+import { type Column, cell, cellsOf, isWide, nameOfColumn, titleOf, titleOfColumn } from './cells.ts'
 import { listWriter } from './list-writers.ts'
 import { stateStyle } from './state-style.ts'
 import type { Paint } from './table.ts'
@@ -56,6 +56,8 @@ export type Result =
   /** One record: JSON shows all of it, a terminal shows parts. With a failure the command shows it and then fails. */
   | { kind: 'report'; value: object; parts: Part[]; failure?: Failure | undefined }
 
+type ListResult = Extract<Result, { kind: 'list' }>
+
 type Part = string | { record: Record<string, unknown> } | { rows: object[]; columns: Column<never>[] }
 
 export function record(value: object, outcome?: Outcome): Result {
@@ -69,8 +71,8 @@ export function list<Row extends object>(
   pages: Pages<Row>,
   columns: Column<Row>[],
   none: string,
-  identify: (row: Row) => string = (row) => ('id' in row ? String(row.id) : cell(memberOf(row, columns[0] as Column<never>))),
-): Result {
+  identify: (row: Row) => string = (row) => ('id' in row ? String(row.id) : cellsOf(row, columns.slice(0, 1)).join()),
+): ListResult {
   return { kind: 'list', pages, columns, none, identify: (row) => escapeControls(identify(row as Row)) }
 }
 
@@ -80,7 +82,7 @@ export function rowsOf<Row extends object>(rows: Row[], columns: Column<Row>[]):
 
 /** A list without an end. */
 export function stream<Row extends object>(pages: Pages<Row>, columns: Column<Row>[]): Result {
-  return { ...list(pages, columns, ''), none: undefined } as Result
+  return { ...list(pages, columns, ''), none: undefined }
 }
 
 /** How a result is shown. */
@@ -115,8 +117,6 @@ export async function render(result: Result, view: View, io: Io): Promise<void> 
       return
   }
 }
-
-type ListResult = Extract<Result, { kind: 'list' }>
 
 async function renderList(result: ListResult, { format, columns: chosen, most = Number.POSITIVE_INFINITY }: View, io: Io) {
   const columns = shownColumns(result.columns, format, chosen)

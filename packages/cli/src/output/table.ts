@@ -138,12 +138,13 @@ export function cut(text: string, width: number): string {
 
 type StringWidth = typeof import('string-width').default
 
+const loadStringWidth = (): { default: StringWidth } => createRequire(import.meta.url)('string-width')
 let stringWidth: StringWidth | undefined
 
 /** How many columns of a terminal the text takes. */
 function widthOf(text: string): number {
   if (/^[ -~…]*$/.test(text)) return text.length
   // Loaded late: its table of characters takes as long to load as Node itself, and most cells need no table.
-  stringWidth ??= (createRequire(import.meta.url)('string-width') as { default: StringWidth }).default
+  stringWidth ??= loadStringWidth().default
   return stringWidth(text)
 }

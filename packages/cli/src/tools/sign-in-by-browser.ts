@@ -1,11 +1,11 @@
 import { hash, randomBytes } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf } from '../api/api-client.ts'
 import { ownAppCode } from '../api/session.ts'
 import { Failure, toFailure } from '../command-line/exit-codes.ts'
+import { portOf } from '../network/exchange-http.ts'
 import type { OpenBrowser } from '../terminal/find-browser.ts'
 import { Html, html } from '../text/html.ts'
 import type { Tools } from './create-tools.ts'
@@ -148,7 +148,7 @@ async function listen(state: string): Promise<Listener> {
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
-    redirectUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}${callbackPath}`,
+    redirectUrl: `http://127.0.0.1:${portOf(server)}${callbackPath}`,
     async answer(patienceMs) {
       try {
         const [query] = await once(arrivals, 'answer', { signal: AbortSignal.timeout(patienceMs) })
