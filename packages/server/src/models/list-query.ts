@@ -1,5 +1,4 @@
-import type { Knex } from 'knex'
-import type { Model, QueryBuilder } from 'objection'
+import type { Model, QueryBuilder, TransactionOrKnex } from 'objection'
 import { isPostgres } from '../db/handle.ts'
 import { nameKeyOf, type Page, type PageRequest, pageOf, rowsToRead } from '../lib/keyset.ts'
 
@@ -75,7 +74,7 @@ export async function whereFound<M extends Model>(
 /**
  * Whether a search finds a text inside a name. On Postgres that needs the extension `pg_trgm`, which the first migration looks for.
  */
-export async function findsPieces(db: Knex): Promise<boolean> {
+export async function findsPieces(db: TransactionOrKnex): Promise<boolean> {
   return !isPostgres(db) || (await db('pg_class').where('oid', db.raw("to_regclass('users_search')")).first('oid')) !== undefined
 }
 
@@ -83,7 +82,7 @@ function literal(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[\\%_]/g, '\\$&')
 }
 
-function anyLike(db: Knex, columns: readonly string[], pattern: string): [sql: string, bindings: string[]] {
+function anyLike(db: TransactionOrKnex, columns: readonly string[], pattern: string): [sql: string, bindings: string[]] {
   // Both databases fold only ASCII, so they agree. Without "C", Postgres would fold by its locale.
   const folded = isPostgres(db) ? 'lower(?? collate "C")' : 'lower(??)'
   const one = `${folded} like ? escape '\\'`
