@@ -48,7 +48,7 @@ export async function describeLockouts(
     const email = (user_id && users.get(user_id)?.email) || null
     // The counter may belong to a former address of the user.
     const isOfAddress = email !== null && key.startsWith(addressPrefix(deps.config.encryptionKeys[0], email))
-    return { key, pool, email: pool === null || isOfAddress ? email : null, locked_until: isoOrNull(locked_until), failures }
+    return { key, email: pool === null || isOfAddress ? email : null, pool, locked_until: isoOrNull(locked_until), failures }
   })
 }
 
