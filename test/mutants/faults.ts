@@ -147,7 +147,7 @@ const signIn: PlantedFault[] = [
   },
   {
     title: 'the code of a link signs in',
-    file: server('flows/sso/exchange.ts'),
+    file: server('flows/sso/callback.ts'),
     search: 'if (login.session_id !== null) return linkIdentity(deps, exchange, { bearer, origin })',
     replace: '',
     tests: contract('identity-link'),

@@ -1,6 +1,5 @@
 import { type Route, route } from '../../http/route.ts'
-import { authorizeMode, register } from './register.ts'
-import { registerBody, registrationAnswer } from './schema.ts'
+import { authorizeMode, register, registerBody, registrationAnswer } from './register.ts'
 
 export const registrationRoutes: Route[] = [
   route({

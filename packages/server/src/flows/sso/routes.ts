@@ -1,8 +1,7 @@
 import { ok, type Route, route, section } from '../../http/route.ts'
 import type { Reply } from '../../http/speak/reply.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
-import { answerCallback } from './callback.ts'
-import { exchangeProviderCode } from './exchange.ts'
+import { answerCallback, exchangeProviderCode } from './callback.ts'
 import { unlinkBody, unlinkIdentity } from './identity-link.ts'
 import { callbackQuery, exchangeBody, linkAnswer, linkBody, startLink, startQuery, startSso, tokensOrIdentity } from './start.ts'
 
