@@ -20,7 +20,7 @@ import {
   type TwoFactorRequired,
 } from './results.ts'
 import { readJson, refusalOf, ServiceClient, unreachable } from './service-client.ts'
-import { isFresh, isUnexpired, readTokens, rightsOf, type Session } from './session.ts'
+import { type BrowserUser, deviceTokenOf, isFresh, isUnexpired, readTokens, rightsOf, type Session } from './session.ts'
 import type { Returned, SignInOptions, SignOutOptions, StepUpOptions } from './sign-in-page.ts'
 import type { BrowserSso } from './sso.ts'
 import { withTabLock } from './tab-lock.ts'
@@ -141,13 +141,14 @@ const FUTILE_PAUSE_MS = 10_000
 /** The service knows the session and will give it nothing more. Other statuses are temporary. */
 const endingStatuses = [400, 401, 403]
 
-/** What an answer that opens a session may contain besides the session. */
-interface Unchecked {
-  access?: unknown
-  created?: unknown
-  user?: unknown
-  enrollment_url?: unknown
-  device_token?: string
+/** By the contract of the service. What opens a session is checked when it is read. */
+type RegistrationAnswer = { readonly user: BrowserUser; readonly created: boolean } & (
+  | { readonly access: 'granted' | 'pending' | 'unverified' }
+  | { readonly access: 'unenrolled'; readonly enrollment_url: string }
+)
+
+interface CodeRequired<Result extends object> extends Omit<TwoFactorRequired, 'submitCode'> {
+  submitCode(code: string): Promise<Outcome<Result | CodeRequired<Result>>>
 }
 
 const signedOut = () => new BrowserAuthError('signed_out', 'No user is signed in')
@@ -244,7 +245,7 @@ export class TabAuth implements BrowserAuth {
     const { email, password, firstName, lastName, organizationName, inviteToken, mode, twoFactorCode, extra } = input
     const names = { first_name: firstName, last_name: lastName, organization_name: organizationName }
     const body = { ...extra, email, password, ...names, invite_token: inviteToken, mode, app_code: this.#config.appCode }
-    return outcomeOf(() => this.#open<Registered>('/auth/register', body, twoFactorCode))
+    return outcomeOf(() => this.#withCode(twoFactorCode, body, (sent, sentAt) => this.#register(sent, sentAt)))
   }
 
   readonly logout = async ({ everywhere = false }: { readonly everywhere?: boolean } = {}): Promise<void> => {
@@ -274,7 +275,7 @@ export class TabAuth implements BrowserAuth {
     await this.#inTurn(() => this.#refresh(stale, organizationId))
   }
 
-  readonly fetch = (async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+  readonly fetch: Fetch = async (input, init) => {
     const request = new Request(input, init)
     const sentAt = this.#platform.now()
     const before = this.#config.store.read()
@@ -284,10 +285,9 @@ export class TabAuth implements BrowserAuth {
     if (response.ok && !hasSignedOut && this.#isOfSession(response.url))
       await this.#adopt(await readJson(response), sentAt, new URL(response.url).pathname)
     return response
-  }) as Fetch
+  }
 
-  readonly #fetchAsUser = (async (input: string | URL | Request, init?: RequestInit) =>
-    this.#call(new Request(input, init), false)) as Fetch
+  readonly #fetchAsUser: Fetch = async (input, init) => this.#call(new Request(input, init), false)
 
   async #call(request: Request, isOpenToAll: boolean): Promise<Response> {
     const { origin } = new URL(request.url)
@@ -345,7 +345,7 @@ export class TabAuth implements BrowserAuth {
     const isOfUser = session?.user.id === renewed.user.id
     // A page that registers others, or checks the password of another person, must not become that person.
     if (session && !isOfUser && !/\/auth\/(magic-link|email-code)\/consume$/.test(pathname)) return
-    store.device((answer as Unchecked).device_token)
+    store.device(deviceTokenOf(answer))
     if (!isOfUser || !/\/auth\/(password\/change|refresh)$/.test(pathname)) await this.#begin(answer, sentAt)
     // The same session goes on. If it was ended in the meantime, it stays ended, and another user stays signed in.
     else await this.#inTurn(async () => void (store.read()?.user.id === renewed.user.id && this.#write(renewed)))
@@ -353,7 +353,7 @@ export class TabAuth implements BrowserAuth {
 
   /** Takes over what an answer says of the user who is signed in. */
   async #updateUser(answer: unknown): Promise<void> {
-    const { user }: Unchecked = Object(answer)
+    const { user }: { readonly user?: unknown } = Object(answer)
     const { id }: { id?: unknown } = Object(user)
     const changed = () => {
       const session = this.#config.store.read()
@@ -393,25 +393,33 @@ export class TabAuth implements BrowserAuth {
     }
   }
 
-  /** Opens a session through any call that can. If the service asks for a code, it resolves to `two_factor_required`. */
-  async #open<Result extends SignedIn | TwoFactorRequired | Registered = SignedIn | TwoFactorRequired>(
-    path: string,
+  /** Opens a session through any call that can, but for a registration. */
+  #open(path: string, body: object, code?: string): Promise<SignedIn | TwoFactorRequired> {
+    return this.#withCode(code, body, async (sent, sentAt) => this.#begin(await this.#service.post(path, sent), sentAt))
+  }
+
+  async #register(body: object, sentAt: number): Promise<Exclude<Registered, { status: 'two_factor_required' }>> {
+    const answer = (await this.#service.post('/auth/register', body)) as RegistrationAnswer
+    const { user, created } = answer
+    if (answer.access === 'pending') return { status: 'access_pending', user, created }
+    if (answer.access === 'unverified') return { status: 'email_unverified', user, created }
+    if (answer.access === 'unenrolled')
+      return { status: 'two_factor_enrollment_required', user, created, enrollmentUrl: answer.enrollment_url }
+    return { ...(await this.#begin(answer, sentAt)), created }
+  }
+
+  /** If the service asks for a code, it resolves to `two_factor_required`, which sends the same again with one. */
+  async #withCode<Result extends object>(
+    code: string | undefined,
     body: object,
-    code?: string,
-  ): Promise<Result> {
+    send: (body: object, sentAt: number) => Promise<Result>,
+  ): Promise<Result | CodeRequired<Result>> {
     const sentAt = this.#platform.now()
-    const { store } = this.#config
     try {
-      const answer = await this.#service.post(path, { ...body, two_factor_code: code, device_token: store.device() })
-      // The first two and the last are in the answer to a registration.
-      const { access, created, user, enrollment_url: enrollmentUrl }: Unchecked = Object(answer)
-      if (access === 'pending') return { status: 'access_pending', user, created } as Result
-      if (access === 'unverified') return { status: 'email_unverified', user, created } as Result
-      if (access === 'unenrolled') return { status: 'two_factor_enrollment_required', user, created, enrollmentUrl } as Result
-      return { ...(await this.#begin(answer, sentAt)), created } as Result
+      return await send({ ...body, two_factor_code: code, device_token: this.#config.store.device() }, sentAt)
     } catch (error) {
       if (!BrowserAuthError.is(error, 'two_factor_required')) throw error
-      return { status: 'two_factor_required', submitCode: (code) => outcomeOf(() => this.#open(path, body, code)) } as Result
+      return { status: 'two_factor_required', submitCode: (code) => outcomeOf(() => this.#withCode(code, body, send)) }
     }
   }
 
@@ -431,7 +439,7 @@ export class TabAuth implements BrowserAuth {
     })
     if (over) this.#endSession(over).catch(() => {})
     if (over === session) throw new BrowserAuthError('user_mismatch', 'Another user has signed in')
-    store.device((answer as Unchecked).device_token)
+    store.device(deviceTokenOf(answer))
     return { status: 'signed_in', user: session.user, organization: session.organization }
   }
 

@@ -118,6 +118,6 @@ export class BrowserAuthError extends Error {
   /** Like `instanceof`, but also true for errors of another copy of this package. With `code`, the code must match too. */
   static is(error: unknown, code?: BrowserAuthErrorCode): error is BrowserAuthError {
     if (typeof error !== 'object' || error === null || !(brand in error)) return false
-    return code === undefined || (error as { code?: unknown }).code === code
+    return code === undefined || ('code' in error && error.code === code)
   }
 }

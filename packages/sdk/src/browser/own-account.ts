@@ -37,6 +37,16 @@ export interface Profile {
   readonly locale: string | null
 }
 
+type Method = NonNullable<PostOptions['method']>
+
+/** What the service answers there by its contract. */
+interface Answers {
+  readonly '/auth/me': Profile
+  readonly '/auth/2fa/setup': { readonly secret: string; readonly otpauth_url: string }
+  readonly '/auth/2fa/activate': { readonly recovery_codes: readonly string[] }
+  readonly '/auth/sessions?limit=100': { readonly items: readonly OwnSession[] }
+}
+
 /** The part of a tab's session that is needed here. */
 interface TabSession {
   readonly state: AuthState
@@ -72,7 +82,7 @@ export class OwnAccount {
   /** Returns the user with roles, permissions and organizations, as they are now. */
   readonly profile = (): Promise<Outcome<Profile>> =>
     outcomeOf(async () => {
-      const answer = (await this.#asUser('GET', '/auth/me')) as Profile
+      const answer = await this.#asUser('GET', '/auth/me')
       await this.#changes.updateUser(answer)
       return answer
     })
@@ -86,7 +96,7 @@ export class OwnAccount {
   }): Promise<Outcome<{ readonly user: BrowserUser }>> =>
     outcomeOf(async () => {
       const body = { first_name: changes.firstName, last_name: changes.lastName, locale: changes.locale }
-      const answer = (await this.#asUser('PATCH', '/auth/me', body)) as Profile
+      const answer = await this.#asUser('PATCH', '/auth/me', body)
       await this.#changes.updateUser(answer)
       return { user: answer.user }
     })
@@ -159,8 +169,7 @@ export class OwnAccount {
       proof: IdentityProof = {},
     ): Promise<Outcome<{ readonly secret: string; readonly otpauthUrl: string; qrSvg(): Promise<string> }>> =>
       outcomeOf(async () => {
-        const answer = await this.#asUser('POST', '/auth/2fa/setup', proofOf(proof))
-        const { secret, otpauth_url: otpauthUrl } = answer as { secret: string; otpauth_url: string }
+        const { secret, otpauth_url: otpauthUrl } = await this.#asUser('POST', '/auth/2fa/setup', proofOf(proof))
         return { secret, otpauthUrl, qrSvg: async () => (await loadQr()).qrSvg(otpauthUrl) }
       }),
     /** Turns the second factor on with a code of the authenticator. Show the recovery codes: they are given once. */
@@ -170,7 +179,7 @@ export class OwnAccount {
     }: IdentityProof & { readonly code: string }): Promise<Outcome<{ readonly recoveryCodes: readonly string[] }>> =>
       outcomeOf(async () => {
         const answer = await this.#asUser('POST', '/auth/2fa/activate', { code, ...proofOf(proof) })
-        return { recoveryCodes: (answer as { recovery_codes: readonly string[] }).recovery_codes }
+        return { recoveryCodes: answer.recovery_codes }
       }),
     /** Turns the second factor off. */
     disable: (proof: IdentityProof = {}): Promise<Outcome> =>
@@ -183,7 +192,7 @@ export class OwnAccount {
   readonly sessions = {
     /** Lists where the user is signed in, up to 100 sessions. */
     list: (): Promise<Outcome<{ readonly items: readonly OwnSession[] }>> =>
-      outcomeOf(async () => (await this.#asUser('GET', '/auth/sessions?limit=100')) as { items: readonly OwnSession[] }),
+      outcomeOf(() => this.#asUser('GET', '/auth/sessions?limit=100')),
     /** Ends one of them. */
     end: (id: string): Promise<Outcome> =>
       outcomeOf(async () => {
@@ -228,7 +237,9 @@ export class OwnAccount {
     })
 
   /** Sends each call once: `fetch` would repeat one with a wrong password, and tries are few. */
-  async #asUser(method: NonNullable<PostOptions['method']>, path: string, body: object = {}): Promise<unknown> {
+  async #asUser<Path extends keyof Answers>(method: Exclude<Method, 'DELETE'>, path: Path, body?: object): Promise<Answers[Path]>
+  async #asUser(method: Method, path: string, body?: object): Promise<unknown>
+  async #asUser(method: Method, path: string, body: object = {}): Promise<unknown> {
     return this.#service.post(path, body, { method, token: await this.#auth.getAccessToken() })
   }
 

@@ -54,12 +54,12 @@ type Globals = Partial<Pick<Platform, 'localStorage' | 'sessionStorage' | 'locat
 }
 
 export function browserPlatform(): Platform {
-  const globals = globalThis as unknown as Globals
+  const globals: object & Globals = globalThis
   // Node has some of these too, but the users for whom it renders pages must not share them.
   const isBrowser = globals.location !== undefined
   return {
     // Browsers refuse to call it as a method of another object.
-    fetch: ((input, init) => globalThis.fetch(input, init)) as Fetch,
+    fetch: (input, init) => globalThis.fetch(input, init),
     // Looked up at each call, so that a test that replaces the clock moves this one too.
     now: () => Date.now(),
     localStorage: isBrowser ? allowed(() => globals.localStorage) : undefined,

@@ -15,6 +15,8 @@ export interface PostOptions {
   readonly keepalive?: boolean
 }
 
+const globals: object & { readonly location?: { readonly origin?: string } } = globalThis
+
 /** Calls the service. Tells its refusals apart from the answers of anything else on the way, such as a proxy. */
 export class ServiceClient {
   readonly #fetch: Fetch
@@ -47,7 +49,7 @@ export class ServiceClient {
 
   /** A browser does not tell a page why a call failed. */
   #hint(): string {
-    const { origin = 'this page' } = (globalThis as { location?: { origin?: string } }).location ?? {}
+    const { origin = 'this page' } = globals.location ?? {}
     return `no answer from ${this.#baseUrl}: is it up, and does its AUTH_CORS_ORIGINS list ${origin}?`
   }
 
@@ -112,10 +114,12 @@ function readRefusal({ status, headers }: Response, answer: Record<string, unkno
   })
 }
 
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
   }

@@ -82,26 +82,25 @@ export function parseSession(text: string | null): Session | undefined {
 }
 
 function checkSession(value: unknown): Session | undefined {
-  const { accessToken, refreshToken, obtainedAt, expiresAt, user, organization }: Unchecked<Session> = Object(value)
-  if (!isText(accessToken) || !isText(refreshToken) || !isUser(user)) return undefined
-  if (!isTime(obtainedAt) || !isTime(expiresAt)) return undefined
-  return {
-    accessToken,
-    refreshToken,
-    obtainedAt,
-    expiresAt,
-    user,
-    organization: (organization ?? null) as Session['organization'],
-  }
+  if (!isSession(value)) return undefined
+  const { accessToken, refreshToken, obtainedAt, expiresAt, user, organization } = value
+  return { accessToken, refreshToken, obtainedAt, expiresAt, user, organization: organization ?? null }
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 const isTime = (value: unknown): value is number => Number.isFinite(value)
 
-/** The other members are not checked. */
-function isUser(value: unknown): value is BrowserUser {
-  const { id }: Unchecked<BrowserUser> = Object(value)
-  return isText(id)
+/** The organization and the other members of the user are not checked. */
+function isSession(value: unknown): value is Session {
+  const { accessToken, refreshToken, obtainedAt, expiresAt, user }: Unchecked<Session> = Object(value)
+  const { id }: Unchecked<BrowserUser> = Object(user)
+  return [accessToken, refreshToken, id].every(isText) && [obtainedAt, expiresAt].every(isTime)
+}
+
+/** The token in an answer by which the service knows this browser at the next login. */
+export function deviceTokenOf(answer: unknown): string | undefined {
+  const { device_token }: { readonly device_token?: unknown } = Object(answer)
+  return isText(device_token) ? device_token : undefined
 }
 
 /** Whether the access token can be used as it is. It is refreshed a little before its end. */

@@ -174,9 +174,10 @@ export class SignInPage {
       if (!begun || (begun.asked && begun.asked.issuer !== iss))
         throw new BrowserAuthError('sign_in_mismatch', 'This sign-in was not begun in this browser, or too long ago')
       // What was kept stays after a refusal: the user may go back to the sign-in page and try again.
-      if (begun.asked && (error || !code))
-        throw new BrowserAuthError(error || 'invalid_request', error_description || 'No code came')
-      if (begun.asked) await this.#exchange(state, code!)
+      if (begun.asked) {
+        if (error || !code) throw new BrowserAuthError(error || 'invalid_request', error_description || 'No code came')
+        await this.#exchange(state, code)
+      }
       return { returnTo: begun.returnTo }
     } catch (error) {
       isOver = !(BrowserAuthError.is(error) && error.retryable)

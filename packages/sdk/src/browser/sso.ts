@@ -117,7 +117,7 @@ export class Sso implements BrowserSso {
 
   #leave(url: string, begun: Begun): void {
     this.#tabStorage().setItem(this.#key, JSON.stringify(begun))
-    this.#platform.location!.assign(url)
+    this.#platform.location?.assign(url)
   }
 
   async finish(url = this.#platform.location?.href ?? ''): Promise<SsoResult | undefined> {
@@ -165,7 +165,7 @@ export class Sso implements BrowserSso {
     if (begun?.state !== state || begun.verifier === undefined)
       throw new BrowserAuthError('sso_state_mismatch', 'This login was not started in this tab, or has already ended')
     storage.removeItem(this.#key)
-    return begun as Begun
+    return { returnTo: undefined, ...begun, state, verifier: begun.verifier }
   }
 
   #tabStorage(): TokenStorage {
