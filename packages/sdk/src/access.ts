@@ -1,10 +1,14 @@
 import { type AuthError, refused } from './errors.ts'
-import type { Principal } from './principal.ts'
-import type { GuardOptions, Requirements } from './requirements.ts'
+import type { Principal, PrincipalOf, TokenKind } from './principal.ts'
+import type { Requirements } from './requirements.ts'
 import { type AnyAuth, assertProof } from './step-up.ts'
 
-/** Throws unless the token meets the requirements. */
-export function assertAccess(auth: AnyAuth<never>, principal: Principal, requirements: Requirements): void {
+/** Returns the principal. Throws unless the token meets the requirements. */
+export function assertAccess<Name extends string, Kind extends TokenKind>(
+  auth: AnyAuth<never>,
+  principal: Principal<Name>,
+  requirements: Requirements<Name, never, Kind>,
+): PrincipalOf<Kind, Name> {
   const { kind, permissions, anyOf, role, org } = requirements
   assertKind(principal, kind)
   if (permissions) principal.assert(...permissions)
@@ -13,10 +17,15 @@ export function assertAccess(auth: AnyAuth<never>, principal: Principal, require
   if (org === 'required' && principal.org === null) throw refused('PERMISSION_DENIED', 'the token has no organization')
   // Last, so that nobody has to prove themselves in vain.
   assertProof(auth, principal, requirements)
+  return principal
 }
 
 /** A machine token carries permissions too, so a route written for users would let it in. */
-export function assertKind({ kind }: Principal, wanted: GuardOptions['kind'] = 'user'): void {
+export function assertKind<Name extends string, Kind extends TokenKind>(
+  principal: Principal<Name>,
+  wanted: Kind | 'user' = 'user',
+): asserts principal is Principal<Name> & PrincipalOf<Kind, Name> {
+  const { kind } = principal
   if (wanted !== 'any' && kind !== wanted) throw refused('PERMISSION_DENIED', `the token is of kind ${kind}, not ${wanted}`)
 }
 

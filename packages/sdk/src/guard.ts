@@ -38,8 +38,7 @@ export function admitAuthorized<Name extends string, Kind extends TokenKind>(
   return tellRefusals(requirements, async (request) => {
     const principal = await auth.authenticate(distinctHeaders(request))
     askPermissions()
-    assertAccess(auth, principal, requirements)
-    return principal as PrincipalOf<Kind, Name>
+    return assertAccess(auth, principal, requirements)
   })
 }
 
@@ -54,7 +53,7 @@ export function admitAnyone<Name extends string, Kind extends TokenKind>(
     try {
       const principal = await auth.authenticate(distinctHeaders(request))
       assertKind(principal, options.kind)
-      return principal as PrincipalOf<Kind, Name>
+      return principal
     } catch (error) {
       if (AuthError.is(error, 'TOKEN_MISSING')) return undefined
       throw error
@@ -77,7 +76,7 @@ function tellRefusals<Found>({ onRefused }: GuardOptions, admit: Admit<Found>): 
 
 /** Returns the headers with every `Authorization` value. Node keeps only the first, while a proxy may have checked another. */
 function distinctHeaders({ headers, rawHeaders = [] }: IncomingRequest): RequestHeaders {
-  const values = rawHeaders.filter((_, index) => index % 2 === 1 && /^authorization$/i.test(rawHeaders[index - 1]!))
+  const values = rawHeaders.filter((_, index) => index % 2 === 1 && /^authorization$/i.test(rawHeaders[index - 1] ?? ''))
   return values.length > 1 ? { authorization: values } : headers
 }
 

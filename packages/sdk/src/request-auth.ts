@@ -4,8 +4,8 @@ import type { Principal, PrincipalOf, TokenKind } from './principal.ts'
 /** A registered symbol, so that `getAuth` also works with a guard of another copy of this package. */
 const key = Symbol.for('gatehouse.auth')
 
-export function setAuth(request: object, principal: Principal | undefined): void {
-  ;(request as { [key]?: Principal | undefined })[key] = principal
+export function setAuth(request: object & { [key]?: Principal | undefined }, principal: Principal | undefined): void {
+  request[key] = principal
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Principal } from '../principal.ts'
 import { setAuth } from '../request-auth.ts'
 import type { Requirements } from '../requirements.ts'
 import { type Answer, type Incoming, UNCACHED } from './incoming.ts'
@@ -28,6 +29,13 @@ interface FastifyReply {
   send(body: string): unknown
 }
 
+type ExpressCall = [request: IncomingMessage & { originalUrl?: string }, response: ServerResponse, next?: Next]
+type KoaCall = [context: KoaContext, next: () => Promise<unknown>]
+type FastifyCall = [request: FastifyRequest, reply: FastifyReply]
+/** How one of the frameworks calls the middleware. */
+export type NodeCall = ExpressCall | KoaCall | FastifyCall
+type Next = (error?: unknown) => unknown
+
 /** Middleware for Express and Connect, for Koa, and a hook for Fastify (`onRequest`). */
 export interface NodeMiddleware {
   (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => unknown): Promise<unknown>
@@ -50,7 +58,7 @@ export interface NodeSession<Name extends string = string> {
   requireSession(requirements?: Requirements<NoInfer<Name>, IncomingMessage, 'user'>): NodeMiddleware
 }
 
-export async function handleNode<Name extends string>(core: SessionCore<Name>, given: unknown[]): Promise<unknown> {
+export async function handleNode<Name extends string>(core: SessionCore<Name>, given: NodeCall): Promise<unknown> {
   return run(given, async (incoming, exchange) => {
     const answer = await core.answerSignIn(incoming)
     if (answer) return answer
@@ -63,8 +71,8 @@ export async function handleNode<Name extends string>(core: SessionCore<Name>, g
 
 export async function guardNode<Name extends string>(
   core: SessionCore<Name>,
-  judge: Judge<Name>,
-  given: unknown[],
+  judge: Judge<Name, IncomingMessage>,
+  given: NodeCall,
 ): Promise<unknown> {
   const step: Step = async (incoming, exchange) => {
     const found = await judge(incoming, exchange.request, exchange.request)
@@ -79,8 +87,8 @@ export async function guardNode<Name extends string>(
 
 /** A request in the terms of its framework. */
 interface Exchange {
-  readonly request: IncomingMessage
-  admit(principal: unknown): void
+  readonly request: ExpressCall[0]
+  admit(principal: Principal | undefined): void
   /** Adds the cookies to the answer of the app. */
   hand(loaded: Loaded): void
   answer(answer: Answer): unknown
@@ -90,13 +98,13 @@ interface Exchange {
 type Step = (incoming: Incoming, exchange: Exchange) => Promise<Answer | undefined>
 
 async function run(
-  given: unknown[],
+  given: NodeCall,
   step: Step,
   refuse?: (incoming: Incoming, error: unknown) => Promise<Answer>,
 ): Promise<unknown> {
   const exchange = exchangeOf(given)
   const { request } = exchange
-  const { method = 'GET', headers, url = '/', originalUrl = url } = request as IncomingMessage & { originalUrl?: string }
+  const { method = 'GET', headers, url = '/', originalUrl = url } = request
   const header = (name: string) => headers[name]?.toString()
   const incoming = { method, url: originalUrl, header }
   let answer: Answer | undefined
@@ -117,12 +125,19 @@ async function run(
 
 const handed = new WeakSet<object>()
 
-function exchangeOf([first, second, third]: unknown[]): Exchange {
-  const context = first as KoaContext
-  const koa = 'req' in context && 'append' in context ? context : undefined
-  const reply = koa || !('raw' in (second as object)) ? undefined : (second as FastifyReply)
-  const request = koa ? koa.req : reply ? (first as FastifyRequest).raw : (first as IncomingMessage)
-  const response = koa ? koa.res : reply ? reply.raw : (second as ServerResponse)
+const isOfKoa = (given: NodeCall): given is KoaCall => 'req' in given[0] && 'append' in given[0]
+const isOfFastify = (given: NodeCall): given is FastifyCall => 'raw' in given[1]
+
+/** The request, the response and what goes on after the middleware. Fastify goes on when the promise resolves. */
+function expressCallOf(given: NodeCall): ExpressCall {
+  if (isOfKoa(given)) return [given[0].req, given[0].res, given[1]]
+  return isOfFastify(given) ? [given[0].raw, given[1].raw] : given
+}
+
+function exchangeOf(given: NodeCall): Exchange {
+  const koa = isOfKoa(given) ? given[0] : undefined
+  const reply = !isOfKoa(given) && isOfFastify(given) ? given[1] : undefined
+  const [request, response, next] = expressCallOf(given)
   const setCookie = (value: string) => {
     if (koa) koa.append('set-cookie', value)
     else if (reply) reply.header('set-cookie', value)
@@ -131,7 +146,7 @@ function exchangeOf([first, second, third]: unknown[]): Exchange {
   return {
     request,
     admit(principal) {
-      setAuth(first as object, principal as never)
+      setAuth(given[0], principal)
       if (koa) koa.state.auth = principal
     },
     hand(loaded) {
@@ -162,10 +177,9 @@ function exchangeOf([first, second, third]: unknown[]): Exchange {
       return undefined
     },
     next(error) {
-      // Fastify goes on when the promise resolves.
-      const next = (koa ? second : reply ? undefined : third) as ((error?: unknown) => unknown) | undefined
-      if (error && (koa || !next)) throw error
-      return error ? next!(error) : next?.()
+      if (!error) return next?.()
+      if (koa || !next) throw error
+      return next(error)
     },
   }
 }
@@ -178,7 +192,11 @@ function adjustHead(response: ServerResponse, stale: () => readonly string[]): v
   const { writeHead } = response
   response.writeHead = (status: number, ...rest: unknown[]) => {
     const gone = stale()
-    const lasting = (cookies: unknown) => [cookies ?? []].flat().filter((cookie) => !gone.includes(cookie as string)) as string[]
+    const lasting = (cookies: unknown) =>
+      [cookies ?? []]
+        .flat()
+        .map(String)
+        .filter((cookie) => !gone.includes(cookie))
     const headers = rest.at(-1)
     if (typeof headers === 'object' && headers !== null && !Array.isArray(headers))
       rest[rest.length - 1] = Object.fromEntries(
@@ -189,6 +207,6 @@ function adjustHead(response: ServerResponse, stale: () => readonly string[]): v
       )
     if (gone.length > 0) response.setHeader('set-cookie', lasting(response.getHeader('set-cookie')))
     for (const [name, value] of Object.entries(UNCACHED)) response.setHeader(name, value)
-    return (writeHead as (...given: unknown[]) => ServerResponse).call(response, status, ...rest)
+    return Reflect.apply(writeHead, response, [status, ...rest])
   }
 }

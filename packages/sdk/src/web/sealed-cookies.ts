@@ -1,4 +1,5 @@
 import { encodeBase64url } from '../base64url.ts'
+import type { Tokens } from './token-endpoint.ts'
 
 /** Browsers keep cookies of up to 4,096 bytes, with their names and attributes. */
 const PART_CHARACTERS = 3_600
@@ -10,6 +11,24 @@ export const SESSION = '_session'
 
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 export type Cookies = ReadonlyMap<string, string>
+
+/** What is kept for each `state` while the user is at the service. */
+export interface Begun {
+  readonly returnTo: string
+  /** Unset for a sign-out. */
+  readonly asked?: {
+    readonly verifier: string
+    readonly issuer: string
+    /** The user who has to come back, for a step-up. */
+    readonly userId?: string | undefined
+  }
+}
+
+/** What is in each cookie, by its name. */
+interface Kept {
+  readonly [SESSION]: Tokens
+  readonly [login: `_login.${string}`]: Begun
+}
 
 /**
  * Cookies that only this app can read or make: JSON, encrypted with AES-256-GCM under a key derived from `cookieSecret`. Each is
@@ -32,7 +51,7 @@ export class SealedCookies {
   }
 
   /** Returns the `Set-Cookie` headers that replace the cookie, and clear those of its `sent` parts that are left over. */
-  async set(name: string, value: object, sent: Cookies, maxAgeSec?: number): Promise<string[]> {
+  async set<Name extends keyof Kept>(name: Name, value: Kept[Name], sent: Cookies, maxAgeSec?: number): Promise<string[]> {
     const sealed = await this.#seal(name, value)
     const count = Math.ceil(sealed.length / PART_CHARACTERS)
     if (count > MAX_PARTS) throw new RangeError(`the tokens of a user need ${count} cookies, and ${MAX_PARTS} are allowed`)
@@ -52,14 +71,15 @@ export class SealedCookies {
   }
 
   /** Returns undefined unless every part is there, as it was made together with the others. */
-  async open(name: string, sent: Cookies): Promise<unknown> {
+  async open<Name extends keyof Kept>(name: Name, sent: Cookies): Promise<Kept[Name] | undefined> {
     const [, count = '', first = ''] = /^([1-9])\.(.*)$/.exec(sent.get(this.#partName(name, 0)) ?? '') ?? []
     if (Number(count) > MAX_PARTS || !first) return undefined
     const others = Array.from({ length: Number(count) - 1 }, (_, index) => sent.get(this.#partName(name, index + 1)) ?? '')
     const sealed = first + others.join('')
     for (const key of await this.#open()) {
       const opened = await unseal(key, sealed, this.#boundTo(name)).catch(() => undefined)
-      if (opened !== undefined) return opened
+      // Only `set` under the same name can have sealed it.
+      if (opened !== undefined) return opened as Kept[Name]
     }
     return undefined
   }

@@ -21,10 +21,10 @@ export interface Loaded<Name extends string = string> {
 }
 
 /** Resolves to the principal, or to the answer for a request that may not pass. `origin` is what `onRefused` gets. */
-export type Judge<Name extends string> = (
+export type Judge<Name extends string, Origin> = (
   incoming: Incoming,
   key: object,
-  origin: unknown,
+  origin: Origin,
 ) => Promise<Answer | UserPrincipal<Name>>
 
 /** What both forms of a session are made of. Reads no setting before the first request if `lazy`. */
@@ -65,7 +65,7 @@ export class SessionCore<Name extends string> {
     })
   }
 
-  guard(requirements: Requirements<Name, never, 'user'>): Judge<Name> {
+  guard<Origin>(requirements: Requirements<Name, Origin, 'user'>): Judge<Name, Origin> {
     checkOptions('requireSession', requirements, requirementChecks)
     return async (incoming, key, origin) => {
       try {
@@ -73,12 +73,11 @@ export class SessionCore<Name extends string> {
         if (!principal && this.#isForeign(incoming)) throw refused('PERMISSION_DENIED', FOREIGN)
         if (!principal) throw refused('TOKEN_MISSING', 'no session')
         const { assertAccess } = await this.#signIn()
-        assertAccess(this.#auth, principal, requirements)
-        return principal
+        return assertAccess(this.#auth, principal, requirements)
       } catch (error) {
         const answer = await this.refuse(incoming, error)
         // An error of the app's function, thrown or rejected, must not change the answer.
-        void (async () => requirements.onRefused?.(error as AuthError, origin as never))().catch(() => {})
+        void (async () => requirements.onRefused?.(error as AuthError, origin))().catch(() => {})
         return answer
       }
     }
@@ -101,7 +100,7 @@ export class SessionCore<Name extends string> {
     const sent = readCookies(incoming.header('cookie'))
     const nobody = { principal: undefined, accessToken: undefined }
     if (mayRenew && this.#isForeign(incoming)) return { ...nobody, cookies: [], cookieAfter: cookies.after(sent, undefined) }
-    const kept = (await cookies.open(SESSION, sent)) as Tokens | undefined
+    const kept = await cookies.open(SESSION, sent)
     const end = () => {
       const cleared = mayRenew ? cookies.clear(SESSION, sent) : []
       return { ...nobody, cookies: cleared, cookieAfter: cleared.length > 0 ? cookies.after(sent, cleared) : undefined }
@@ -109,7 +108,7 @@ export class SessionCore<Name extends string> {
     if (!kept) return end()
     const verify = async (access: string) => {
       const { ok, principal, error } = await this.#auth.safeVerify(access)
-      if (ok && principal.kind === 'user') return { principal: principal as UserPrincipal<Name>, accessToken: access }
+      if (ok && principal.kind === 'user') return { principal, accessToken: access }
       if (error && error.status !== 401) throw error
       return undefined
     }

@@ -7,7 +7,7 @@ import { refusal } from '../refusal.ts'
 import { isRefusedByHandler } from '../requirements.ts'
 import { type Answer, FOREIGN, type Incoming, isForeign, pathOf, UNCACHED } from './incoming.ts'
 import type { WebConfig } from './options.ts'
-import { type Cookies, readCookies, SESSION, type SealedCookies } from './sealed-cookies.ts'
+import { type Begun, type Cookies, readCookies, SESSION, type SealedCookies } from './sealed-cookies.ts'
 import { isUnreachable, type Settings, TokenEndpoint, type Tokens } from './token-endpoint.ts'
 
 /** What signing in and out needs. Loaded with the first request that needs it. */
@@ -16,18 +16,6 @@ export interface Parts {
   readonly settings: Settings
   readonly cookies: SealedCookies
   readonly verify: (token: string) => Promise<Principal>
-}
-
-/** What the browser keeps for each `state` while the user is away. */
-interface Begun {
-  readonly returnTo: string
-  /** Unset for a sign-out. */
-  readonly asked?: {
-    readonly verifier: string
-    readonly issuer: string
-    /** The user who has to come back, for a step-up. */
-    readonly userId?: string | undefined
-  }
 }
 
 const LOGIN = '_login.'
@@ -98,7 +86,7 @@ async function begin(parts: AllParts, { sent, query }: Given): Promise<Answer> {
   const { config, settings, service, cookies } = parts
   // Who is asked for a fresh proof does not become somebody else by it.
   const isStepUp = query.has('maxAgeSec') || query.has('amr')
-  const user = isStepUp ? claimsOf((await cookies.open(SESSION, sent)) as Tokens | undefined) : undefined
+  const user = isStepUp ? claimsOf(await cookies.open(SESSION, sent)) : undefined
   const { issuer, authorization_endpoint } = await service.metadata()
   const verifier = randomWord(32)
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
@@ -143,7 +131,7 @@ async function checkRedirectUrl({ config, settings, service }: AllParts): Promis
 
 async function signOut(parts: AllParts, { sent, query }: Given): Promise<Answer> {
   const { config, settings, cookies, service } = parts
-  const tokens = (await cookies.open(SESSION, sent)) as Tokens | undefined
+  const tokens = await cookies.open(SESSION, sent)
   // Signed out here, whatever the service answers: the access token is valid for some minutes then, but this browser has lost it.
   const ended = tokens && service.end(tokens.refresh).catch((error: unknown) => settings.warn('logout', `${hintOf(error)}`))
   const cleared = cookies.clear(SESSION, sent)
@@ -158,9 +146,9 @@ async function signOut(parts: AllParts, { sent, query }: Given): Promise<Answer>
 async function finish(parts: AllParts, { sent, query }: Given): Promise<Answer> {
   const { config, cookies, service } = parts
   const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name))
-  const name = `${LOGIN}${state}`
-  const begun = (await cookies.open(name, sent)) as Begun | undefined
-  const previous = (await cookies.open(SESSION, sent)) as Tokens | undefined
+  const name = `${LOGIN}${state}` as const
+  const begun = await cookies.open(name, sent)
+  const previous = await cookies.open(SESSION, sent)
   if (!begun || (begun.asked && begun.asked.issuer !== query.get('iss'))) {
     // Somebody who opens the answer again is signed in already.
     if (!begun && previous) return redirect(`${config.origin}/`, [])
@@ -169,7 +157,7 @@ async function finish(parts: AllParts, { sent, query }: Given): Promise<Answer> 
   const over = cookies.clear(name, sent)
   if (!begun.asked) return redirect(begun.returnTo, over)
   // What was kept stays: the user may go back to the sign-in page and try again.
-  if (error || !code) throw refused('SERVICE_REJECTED', /^[a-z_]{1,60}$/.test(error ?? '') ? error! : 'invalid_request')
+  if (error || !code) throw refused('SERVICE_REJECTED', error && /^[a-z_]{1,60}$/.test(error) ? error : 'invalid_request')
   const tokens = await service.exchange(code, config.redirectUrl, begun.asked.verifier)
   // A token that this app refuses would lead from each page to the sign-in page and back, without end.
   const { userId } = await parts.verify(tokens.access)
@@ -210,7 +198,8 @@ async function leave(
 /** What a token of this app's own cookie says of its user. It may have expired. */
 function claimsOf(tokens: Tokens | undefined): Pick<UserClaims, 'uid' | 'email' | 'org_id'> | undefined {
   if (!tokens) return undefined
-  const binary = atob(tokens.access.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/'))
+  const [, payload = ''] = tokens.access.split('.')
+  const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
   return JSON.parse(new TextDecoder().decode(Uint8Array.from(binary, (character) => character.charCodeAt(0))))
 }
 
@@ -271,7 +260,7 @@ function refuse({ origin, paths: { login } }: WebConfig, incoming: Incoming, err
   const told = {
     ...(body.code === 'token_missing' && { title: 'Nobody is signed in' }),
     ...(status === 401 && { detail: `Sign in at ${signInAt()}, in a browser.${unread}` }),
-    ...((error as AuthError).hint === FOREIGN && { detail: 'Another site made this request.' }),
+    ...(hintOf(error) === FOREIGN && { detail: 'Another site made this request.' }),
   }
   const type = { 'content-type': 'application/json; charset=utf-8' }
   return { status, headers: { ...UNCACHED, ...headers, ...type }, cookies: [], body: JSON.stringify({ ...body, ...told }) }

@@ -18,6 +18,11 @@ export interface Metadata {
   readonly end_session_endpoint: string
 }
 
+/** The issuer is not checked here: an answer that names another is refused. */
+function isMetadata(value: { readonly [Name in keyof Metadata]?: unknown }): value is Metadata {
+  return [value.authorization_endpoint, value.end_session_endpoint].every((url) => /^https?:/.test(`${url}`))
+}
+
 /** Shorter than the time in which the service answers a lost refresh again. */
 const TIMEOUT_MS = 4_000
 const TRIES = 2
@@ -31,7 +36,7 @@ export class TokenEndpoint {
   readonly #settings: Settings
   readonly #kept = new Map<string, { readonly until: number; readonly tokens: Promise<Tokens> }>()
   /** What `#kept` holds for a session that was signed out here. */
-  readonly #signedOut = Promise.reject(refused('SERVICE_REJECTED', 'signed_out')) as Promise<Tokens>
+  readonly #signedOut: Promise<Tokens> = Promise.reject(refused('SERVICE_REJECTED', 'signed_out'))
   #metadata: Promise<Metadata> | undefined
 
   constructor(settings: Settings) {
@@ -111,10 +116,8 @@ export class TokenEndpoint {
 
   async #read(): Promise<Metadata> {
     const found = await this.#call('/.well-known/oauth-authorization-server', {})
-    const isUrl = (value: unknown) => /^https?:/.test(`${value}`)
-    if (!isUrl(found.authorization_endpoint) || !isUrl(found.end_session_endpoint))
-      throw refused('SERVICE_UNREACHABLE', 'no sign-in page')
-    return found as unknown as Metadata
+    if (!isMetadata(found)) throw refused('SERVICE_UNREACHABLE', 'no sign-in page')
+    return found
   }
 
   /** With a service account, so that the limit per address, which all users of this app share, does not count it. */
@@ -143,8 +146,9 @@ export class TokenEndpoint {
       throw refused('SERVICE_UNREACHABLE', `no answer (${Object(cause).code ?? name})`)
     }
     const { status, ok } = response
-    const { code, error }: Record<string, unknown> = Object(answer)
-    if (ok && answer) return answer as Record<string, unknown>
+    const answered: Record<string, unknown> = Object(answer)
+    const { code, error } = answered
+    if (ok && answer) return answered
     const reason = [code, error].find((word) => /^[a-z0-9_]{1,60}$/.test(`${word}`) && typeof word === 'string')
     const isFinal = reason && /^4(?!08|29)/.test(`${status}`)
     throw refused(isFinal ? 'SERVICE_REJECTED' : 'SERVICE_UNREACHABLE', `${reason ?? `HTTP ${status}`}`)

@@ -3,7 +3,7 @@ import type { UserPrincipal } from '../principal.ts'
 import { setAuth } from '../request-auth.ts'
 import type { Requirements } from '../requirements.ts'
 import { type Answer, type Incoming, UNCACHED } from './incoming.ts'
-import type { NodeMiddleware, NodeSession } from './node-form.ts'
+import type { NodeCall, NodeSession } from './node-form.ts'
 import type { WebSessionOptions } from './options.ts'
 import { type Loaded, SessionCore } from './session.ts'
 
@@ -67,7 +67,9 @@ export function createWebSession<Name extends string = string>(
   options: WebSessionOptions = {},
 ): WebSession<Name> {
   const core = new SessionCore(auth, options)
-  const handle = async <Asked extends Request>(request: Asked, next?: (request: Asked) => Response | Promise<Response>) => {
+  async function handle(request: Request): Promise<Response | undefined>
+  async function handle<Asked extends Request>(request: Asked, next: Next<Asked>): Promise<Response>
+  async function handle<Asked extends Request>(request: Asked, next?: Next<Asked>): Promise<Response | undefined> {
     const incoming = incomingOf(request)
     const answer = await core.answerSignIn(incoming)
     if (answer) return responseOf(answer)
@@ -78,12 +80,12 @@ export function createWebSession<Name extends string = string>(
     return carry(await next(changed), loaded.cookies)
   }
   return {
-    handle: handle as WebSession<Name>['handle'],
+    handle,
     async getSession(of) {
       // The headers of Next.js have a member of that name too.
-      const request = 'get' in of ? undefined : of
-      const headersAlone = { method: 'GET', url: '/', header: (name: string) => (of as Headers).get(name) }
-      const { principal, accessToken, cookies } = await core.load(request ? incomingOf(request) : headersAlone, request)
+      const loading =
+        'get' in of ? core.load({ method: 'GET', url: '/', header: (name) => of.get(name) }) : core.load(incomingOf(of), of)
+      const { principal, accessToken, cookies } = await loading
       const headers = new Headers(cookies.length > 0 ? UNCACHED : {})
       for (const cookie of cookies) headers.append('set-cookie', cookie)
       return { principal, accessToken, headers }
@@ -106,14 +108,16 @@ export function createWebSession<Name extends string = string>(
       }
     },
     node: {
-      handle: (async (...given: unknown[]) => (await nodeForm()).handleNode(core, given)) as NodeMiddleware,
+      handle: async (...given: NodeCall) => (await nodeForm()).handleNode(core, given),
       requireSession(requirements = {}) {
         const judge = core.guard(requirements)
-        return (async (...given: unknown[]) => (await nodeForm()).guardNode(core, judge, given)) as NodeMiddleware
+        return async (...given: NodeCall) => (await nodeForm()).guardNode(core, judge, given)
       },
     },
   }
 }
+
+type Next<Asked> = (request: Asked) => Response | Promise<Response>
 
 const nodeForm = () => import('./node-form.ts')
 
@@ -141,7 +145,8 @@ function afterwards<Asked extends Request>(request: Asked, { cookieAfter }: Load
 
 function carry(response: Response, cookies: readonly string[]): Response {
   // A guard within `handle` has added them.
-  if (cookies.length === 0 || response.headers.getSetCookie().includes(cookies[0]!)) return response
+  const [first] = cookies
+  if (first === undefined || response.headers.getSetCookie().includes(first)) return response
   let changed = response
   try {
     changed.headers.set('cache-control', UNCACHED['cache-control'])
