@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, Server, type ServerResponse } from 'node:http'
 import { serve } from '@hono/node-server'
 import Router from '@koa/router'
 import { type ArgumentsHost, Controller, Get, type HttpServer, Module, UseGuards } from '@nestjs/common'
@@ -23,6 +22,7 @@ import * as koaGuard from './koa.ts'
 import * as nestGuard from './nest.ts'
 import * as nextGuard from './next.ts'
 import * as nodeGuard from './node.ts'
+import { portOf } from './testing/fake-service.ts'
 
 // One set of routes, served by each framework on its own socket, written the way users of that framework write it.
 
@@ -44,13 +44,14 @@ export interface Stand {
   readonly serve: (auth: Auth, routes: readonly Route[], failures: unknown[]) => Promise<{ port: number; close: () => unknown }>
 }
 
-async function listening(server: Server): Promise<{ port: number; close: () => unknown }> {
+async function listening(server: ReturnType<typeof serve>): Promise<{ port: number; close: () => unknown }> {
+  if (!(server instanceof Server)) throw new Error('expected HTTP/1')
   if (!server.listening) await once(server, 'listening')
   const close = () => {
     server.closeAllConnections()
     return new Promise((resolve) => server.close(resolve))
   }
-  return { port: (server.address() as AddressInfo).port, close }
+  return { port: portOf(server), close }
 }
 
 const koa = (Framework: typeof Koa): Stand => ({
@@ -130,13 +131,16 @@ const hono: Stand = {
         })
       if (guard === 'required') app.use(path, honoGuard.requireAuth(auth, asked))
       if (guard === 'optional') app.use(path, honoGuard.optionalAuth(auth, asked))
-      app.get(path, async (context) => context.json((await handle(context.var.auth)) as object))
+      app.get(path, async (context) => {
+        const body = JSON.stringify(await handle(context.var.auth))
+        return context.body(body, 200, { 'content-type': 'application/json' })
+      })
     }
     app.onError((error, context) => {
       failures.push(error)
       return context.text('broken', 500)
     })
-    return listening(serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server)
+    return listening(serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }))
   },
 }
 
@@ -161,7 +165,9 @@ const node: Stand = {
       }),
     )
     const server = createServer((request, response) => {
-      listeners.get(request.url!)!(request, response).catch((error) => {
+      const listener = listeners.get(request.url ?? '')
+      if (!listener) return void response.writeHead(404).end()
+      listener(request, response).catch((error) => {
         failures.push(error)
         response.writeHead(500).end('broken')
       })
@@ -184,13 +190,14 @@ const next: Stand = {
     )
     const fetch = async (request: Request) => {
       try {
-        return await handlers.get(new URL(request.url).pathname)!(request, context)
+        const handler = handlers.get(new URL(request.url).pathname)
+        return handler ? await handler(request, context) : new Response(null, { status: 404 })
       } catch (error) {
         failures.push(error)
         return new Response('broken', { status: 500 })
       }
     }
-    return listening(serve({ fetch, port: 0, hostname: '127.0.0.1' }) as Server)
+    return listening(serve({ fetch, port: 0, hostname: '127.0.0.1' }))
   },
 }
 
@@ -202,7 +209,7 @@ function controllerOf(auth: Auth, { path, guard, requirements, onRefused, handle
       return handle(principal)
     }
   }
-  Get()(RouteController.prototype, 'answer', Object.getOwnPropertyDescriptor(RouteController.prototype, 'answer')!)
+  Get()(RouteController.prototype, 'answer', Object.getOwnPropertyDescriptors(RouteController.prototype).answer)
   nestGuard.AuthPrincipal()(RouteController.prototype, 'answer', 0)
   if (guard === 'required') UseGuards(nestGuard.requireAuth(auth, asked))(RouteController)
   if (guard === 'optional') UseGuards(nestGuard.optionalAuth(auth, asked))(RouteController)

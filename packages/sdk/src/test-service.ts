@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, onTestFinished, vi } from 'vitest'
 import { useFakeTimers } from './test-timers.ts'
 import { NOW } from './test-tokens.ts'
+import { portOf } from './testing/fake-service.ts'
 
 // Servers that speak the service's protocol, or something like it, and a clock that a test moves. The network is real.
 
@@ -25,7 +25,8 @@ export const NOWHERE = 'http://127.0.0.1:9'
 
 /** Starts a service that answers with `service.answer`, which a test may replace. It stops with the test. */
 export async function buildService(first: Answer) {
-  const service = { url: '', answer: first, requests: [] as ReceivedRequest[] }
+  const requests: ReceivedRequest[] = []
+  const service = { url: '', answer: first, requests }
   const server = createServer(async (incoming, response) => {
     let text = ''
     for await (const chunk of incoming) text += chunk
@@ -35,7 +36,7 @@ export async function buildService(first: Answer) {
     service.answer(response, request)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  service.url = `http://127.0.0.1:${portOf(server)}`
   onTestFinished(() => {
     server.closeAllConnections()
     server.close()

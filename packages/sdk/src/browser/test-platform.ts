@@ -1,8 +1,8 @@
 // Helpers for the tests of this folder: the parts of a browser, and a service on a real socket.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { portOf } from '../testing/fake-service.ts'
 import { TabAuth } from './browser-auth.ts'
 import { type BrowserAuthOptions, readOptions } from './options.ts'
 import { type BrowserStorage, browserPlatform, type Platform } from './platform.ts'
@@ -72,6 +72,8 @@ export interface TestPlatform extends Platform {
   readonly assigned: string[]
 }
 
+const globals: object & { readonly navigator?: Partial<Pick<Platform, 'locks'>> } = globalThis
+
 /** A tab on `https://app.example/start`; tabs of one browser share `localStorage`. */
 export function buildPlatform({
   localStorage = new MapStorage(),
@@ -101,7 +103,7 @@ export function buildPlatform({
         href = url
       },
     },
-    locks: (globalThis.navigator as unknown as Partial<Platform> | undefined)?.locks,
+    locks: globals.navigator?.locks,
     openChannel: (name) => new BroadcastChannel(name) as never,
     isOnline: () => isOnline,
     listen(name, listener) {
@@ -181,7 +183,7 @@ export async function startPeer(answer: Answering): Promise<Peer> {
     server.closeAllConnections()
     server.close()
   })
-  const peer: Peer = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, answer }
+  const peer: Peer = { url: `http://127.0.0.1:${portOf(server)}`, seen, answer }
   return peer
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { Server } from 'node:net'
 import type { Revocation } from '../known-revocations.ts'
 import { COMMON_REFUSALS } from '../protocol.ts'
 import type { UserChange } from '../user-changes.ts'
@@ -62,7 +62,7 @@ export function startFakeService(options: FakeServiceOptions): FakeService {
   /** The waiting requests while the service is down. */
   let held: Set<() => void> | undefined
 
-  const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const address = () => `http://127.0.0.1:${portOf(server)}`
   const onEnd: FakeSignInOptions['onEnd'] = ({ id, user }) =>
     revocations.add({ user_id: user.id, app_id: app.id, session_id: id, min_tv: null, at: new Date(now()).toISOString() })
   const signIn = new FakeSignIn({ ...options.signIn, app, url: address, onEnd })
@@ -225,6 +225,13 @@ class ChangeList {
 
 function nobodyAt(ms: number) {
   return { user_id: randomUUID(), email: null, first_name: null, last_name: null, at: new Date(ms).toISOString() }
+}
+
+/** The TCP port where a server listens. */
+export function portOf(server: Server): number {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server listens on no port')
+  return address.port
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

@@ -193,10 +193,11 @@ export class FakeSignIn {
     const session = this.#find(token)
     if (!session || !this.#isAlive(session)) return refuse(401, 'invalid_refresh_token')
     const now = this.#options.now()
+    const { spent } = session
     if (token === session.refresh) {
       session.spent = { token, at: now }
       session.refresh = opaque('grt_')
-    } else if (now - session.spent!.at > LEEWAY_MS) {
+    } else if (!spent || now - spent.at > LEEWAY_MS) {
       this.#drop(session)
       return refuse(401, 'refresh_token_reused')
     }
@@ -233,7 +234,7 @@ export class FakeSignIn {
   #show({ id: sid, user, proof, refresh }: Session): object {
     const { id: uid, email, first_name, last_name, roles, permissions } = user
     const claims = { uid, sid, email, first_name, last_name, roles: [...roles], permissions: [...permissions], ...proof }
-    const access = { access_token: this.#options.token(claims as Partial<Claims>), expires_in: TOKEN_LIFE_SEC }
+    const access = { access_token: this.#options.token(claims), expires_in: TOKEN_LIFE_SEC }
     const more = { user: this.#record(user), app: this.#options.app, organization: null }
     return { token_type: 'Bearer', ...access, refresh_token: refresh, refresh_expires_in: 30 * 86_400, ...more }
   }
@@ -247,7 +248,7 @@ export class FakeSignIn {
 
 function asOAuth({ status, body, ...rest }: Reply): Reply {
   const { code }: { code?: string } = Object(body)
-  return code === undefined ? { status, body: body!, ...rest } : { status: 400, body: { error: 'invalid_grant', code } }
+  return code === undefined ? { status, body, ...rest } : { status: 400, body: { error: 'invalid_grant', code } }
 }
 
 function parse(text: string): Record<string, string> {

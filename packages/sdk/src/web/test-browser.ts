@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { type IncomingMessage, request as sendRequest } from 'node:http'
 import { vi } from 'vitest'
 
@@ -40,14 +39,16 @@ export function watchTokenCalls(before: () => unknown = () => {}): string[] {
 
 /** Sends the headers of a browser, which `fetch` replaces by its own. */
 export async function sendOverHttp(request: Request): Promise<Response> {
-  const sent = sendRequest(request.url, { method: request.method, headers: Object.fromEntries(request.headers) }).end()
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  const options = { method: request.method, headers: Object.fromEntries(request.headers) }
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    sendRequest(request.url, options, resolve).on('error', reject).end()
+  })
   let body = ''
   for await (const chunk of answer.setEncoding('utf8')) body += chunk
   const headers = new Headers()
-  for (let index = 0; index < answer.rawHeaders.length; index += 2)
-    headers.append(answer.rawHeaders[index]!, answer.rawHeaders[index + 1]!)
-  return new Response(body || null, { status: answer.statusCode!, headers })
+  for (const [name, values = []] of Object.entries(answer.headersDistinct))
+    for (const value of values) headers.append(name, value)
+  return new Response(body || null, { status: answer.statusCode ?? 0, headers })
 }
 
 export function openBrowser(app: App, origin: string): Browser {
@@ -71,7 +72,7 @@ export function openBrowser(app: App, origin: string): Browser {
     received,
     open,
     send: (path, headers = {}) => ask(path, { method: 'POST', headers: { ...form, ...headers } }),
-    call: (path, init = {}) => ask(path, { ...init, headers: { ...script, ...(init.headers as Record<string, string>) } }),
+    call: (path, init = {}) => ask(path, { ...init, headers: { ...script, ...Object.fromEntries(new Headers(init.headers)) } }),
     async follow(path) {
       for (let url = new URL(path, origin); ; ) {
         const response = url.origin === origin ? await open(url.href) : await fetch(url, { redirect: 'manual' })
