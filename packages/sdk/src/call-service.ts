@@ -50,7 +50,7 @@ export async function callService<Answer>(
   wait()
   try {
     if (!authUrl) throw invalidSettings(lacking('SERVICE_AUTH_URL'))
-    let response: Response
+    let last: Response | undefined
     const { keys } = await keyring.open()
     // The current secret may have reached this app before it reached the service.
     for (const key of keys) {
@@ -67,15 +67,17 @@ export async function callService<Answer>(
           redirect: 'manual',
           signal: ended.signal,
         })
-      response = await (inBackground ? sendUnheld(bearer, send) : send())
-      if (token || response.status !== 401) break
+      last = await (inBackground ? sendUnheld(bearer, send) : send())
+      if (token || last.status !== 401) break
     }
-    if (!response!.ok) throw errorOf(response!, Object(await response!.json().catch(() => {})))
-    if (!response!.headers.get('content-type')?.startsWith(accept)) throw unreachable(`not ${accept}`)
-    onHead?.(response!)
-    if (!onText) return (await response!.json()) as Answer
+    // There is one key at least.
+    const response = last!
+    if (!response.ok) throw errorOf(response, Object(await response.json().catch(() => {})))
+    if (!response.headers.get('content-type')?.startsWith(accept)) throw unreachable(`not ${accept}`)
+    onHead?.(response)
+    if (!onText) return (await response.json()) as Answer
     const decoder = new TextDecoder()
-    for await (const chunk of response!.body!) {
+    for await (const chunk of response.body!) {
       onText(decoder.decode(chunk, { stream: true }))
       wait()
     }
@@ -92,8 +94,8 @@ export async function callService<Answer>(
 }
 
 /** Returns the address of the service without `/api/v1`. */
-export function addressOf({ authUrl }: Config): string {
-  return authUrl!.slice(0, -'/api/v1'.length)
+export function addressOf({ authUrl = '' }: Config): string {
+  return authUrl.slice(0, -'/api/v1'.length)
 }
 
 /** An error that `fetch` throws. */

@@ -81,7 +81,7 @@ export class AuthError extends Error {
 
   /** Like `instanceof`, but also true for errors of another copy of this package. With `code`, the code must match too. */
   static is(error: unknown, code?: AuthErrorCode): error is AuthError {
-    return brand in Object(error) && (!code || (error as AuthError).code === code)
+    return brand in Object(error) && (!code || Object(error).code === code)
   }
 
   /** Leaves out `hint`, so that an error sent as a body by mistake tells the client nothing new. */

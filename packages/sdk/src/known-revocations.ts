@@ -26,7 +26,7 @@ interface Floors {
    * Tokens below these minimums are dead. For a user: token versions by app id, null for all apps. For a session or an app: one
    * minimum, by ''.
    */
-  readonly byApp: Map<string | null, number>
+  readonly byApp: Map<unknown, number>
 }
 
 /** Access tokens live for an hour at most, and clocks may differ by a minute. Tokens revoked longer ago have expired. */
@@ -50,7 +50,7 @@ export class KnownRevocations {
 
   /** Adds an event. Returns false if it does not know this kind of event. `now` is that of `performance.now()`. */
   add(event: unknown, now = performance.now()): boolean {
-    const { user_id, app_id, session_id, min_tv, min_iat, at } = Object(event) as Revocation
+    const { user_id, app_id, session_id, min_tv, min_iat, at }: { readonly [Name in keyof Revocation]?: unknown } = Object(event)
     const isOfApp = user_id === null && min_iat !== undefined
     // The whole session has ended: no token reaches this minimum.
     const [id, app, floor] = isOfApp
@@ -59,11 +59,11 @@ export class KnownRevocations {
         ? [session_id, '', Number.MAX_VALUE]
         : [user_id, app_id, min_tv]
     if (typeof id !== 'string' || typeof floor !== 'number') return false
-    const byApp = this.#floors.get(id)?.byApp ?? new Map<string | null, number>()
+    const byApp = this.#floors.get(id)?.byApp ?? new Map<unknown, number>()
     byApp.set(app, Math.max(byApp.get(app) ?? 0, floor))
     this.#floors.delete(id)
     // A service whose clock is ahead must not make this one refuse tokens that it has yet to issue.
-    const since = Math.min(Date.parse(at) || 0, performance.timeOrigin + now) / 1000
+    const since = Math.min(Date.parse(`${at}`) || 0, performance.timeOrigin + now) / 1000
     this.#floors.set(id, { heardAt: now, since, byApp })
     for (const [id, { heardAt, since }] of this.#floors) {
       if (heardAt + KEEP_MS > now) break

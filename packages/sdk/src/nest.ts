@@ -70,8 +70,8 @@ const publicKey = 'gatehouse.public'
 export const Public = (): ClassDecorator & MethodDecorator => SetMetadata(publicKey, true)
 
 /** Nest itself keeps what decorators say there. */
-const isPublic = (target: unknown): boolean =>
-  (Reflect as { getMetadata?(key: string, target: unknown): unknown }).getMetadata?.(publicKey, target) === true
+const reflected: object & { getMetadata?(key: string, target: unknown): unknown } = Reflect
+const isPublic = (target: unknown): boolean => reflected.getMetadata?.(publicKey, target) === true
 
 /**
  * Like `requireAuth`, but a request without a bearer token passes: `@AuthPrincipal()` is then undefined. A bad token gets 401.

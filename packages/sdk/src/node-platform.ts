@@ -95,7 +95,7 @@ function createTextReader(maxLength: number): TextReader {
       length === (encoded.length * 3) >> 2 &&
       !encoded.includes('+') &&
       !encoded.includes('/') &&
-      (lastLetters[encoded.length % 4]?.includes(encoded.at(-1)!) ?? true)
+      (lastLetters[encoded.length % 4]?.includes(encoded.slice(-1)) ?? true)
     // Invalid UTF-8 becomes U+FFFD. Valid texts rarely contain it, so the whole text is compared only then.
     if (!isCanonical || (text.includes('\uFFFD') && encodeText(text) !== encoded)) throw new Error()
     return text

@@ -83,7 +83,7 @@ export class WebhookError extends Error {
 
   /** Like `instanceof`, but also true for errors of another copy of this package. With `code`, the code must match too. */
   static is(error: unknown, code?: WebhookErrorCode): error is WebhookError {
-    return brand in Object(error) && (!code || (error as WebhookError).code === code)
+    return brand in Object(error) && (!code || Object(error).code === code)
   }
 }
 
@@ -203,12 +203,18 @@ function isEqual(given: string, right: string): boolean {
 
 function parseEvent(body: Uint8Array, id: string): WebhookEvent {
   try {
-    const event: Record<string, unknown> = Object(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)))
-    if (typeof event.event === 'string' && event.id === id) return event as unknown as WebhookEvent
+    const event: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+    if (isEvent(event, id)) return event
   } catch {
     // The message of `JSON.parse` would quote the body.
   }
   throw new WebhookError('WEBHOOK_BODY', 'it is signed, but is not a Gatehouse event: another sender has this secret')
+}
+
+/** The other members are not checked: the service has signed them. */
+function isEvent(value: unknown, id: string): value is WebhookEvent {
+  const { event, id: its }: { readonly [Name in keyof WebhookEvent]?: unknown } = Object(value)
+  return typeof event === 'string' && its === id
 }
 
 function invalid(message: string): AuthError {
