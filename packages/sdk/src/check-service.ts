@@ -54,13 +54,13 @@ interface Answer {
 export async function checkService(config: Config, isAwaited = true): Promise<ServiceCheck> {
   const { now, closing, keyring } = config
   let date: string | null = null
-  const { fetch: ask } = config
-  const fetch: Config['fetch'] = async (...given) => {
+  const ask = config.fetch as (...given: unknown[]) => Promise<Response>
+  const fetch = async (...given: unknown[]) => {
     const response = await ask(...given)
     date = response.headers.get('date')
     return response
   }
-  const asking = { ...config, fetch }
+  const asking = { ...config, fetch: fetch as typeof config.fetch }
   const request = { path: '/consumer', inBackground: !isAwaited, signal: closing.signal }
   const begunAt = now()
   try {
