@@ -6,7 +6,7 @@ import { RevocationHub } from '../../packages/server/src/adapters/revocation-hub
 import { transaction } from '../../packages/server/src/db/transaction.ts'
 import { readAppSecret } from '../../packages/server/src/resources/apps/apps.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
-import { raiseTokenVersion } from '../../packages/server/src/resources/revocations/end-tokens.ts'
+import { endAllTokens, endTokensOfApp } from '../../packages/server/src/resources/revocations/end-tokens.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { startRevocationFeed, tendStreams } from '../../packages/server/src/workers/revocation-feed.ts'
 import { atOnce, chance } from '../support/chance.ts'
@@ -68,7 +68,7 @@ const without = ({ cursor: _, ...item }: Json) => item
 const newUser = async (of: Json = app): Promise<Json> => (await buildUser(service, of)).user
 /** Ends all sessions of a user, in its own transaction. */
 const raiseForAllApps = (userId: string, on: TestService = service) =>
-  transaction(on.deps, (deps) => raiseTokenVersion(deps, { userId, appId: null, reason: 'test' }))
+  transaction(on.deps, (deps) => endAllTokens(deps, { userId, reason: 'test' }))
 
 describe('the assertion of a consumer', () => {
   test('an assertion opens the feed by either name of its type, with up to four kids', async () => {
@@ -439,7 +439,9 @@ describe('concurrent transactions and the feed', () => {
       for (let repeat = 0; repeat < repeats; repeat += 1) {
         await soon(5, () =>
           transaction(busy.deps, async (deps) => {
-            await raiseTokenVersion(deps, { userId: users[index]!, appId: next() < 0.5 ? null : home.id, reason: 'test' })
+            const userId = users[index]!
+            if (next() < 0.5) await endAllTokens(deps, { userId, reason: 'test' })
+            else await endTokensOfApp(deps, { userIds: [userId], appId: home.id, reason: 'test' })
             // Others commit before this one, and after it.
             await sleep(next() * 3)
           }),
@@ -536,7 +538,7 @@ describe('the stream of the feed', () => {
     const open = await stream(cursor)
     await expect(
       transaction(service.deps, async (deps) => {
-        await raiseTokenVersion(deps, { userId: undone.id, appId: null, reason: 'test' })
+        await endAllTokens(deps, { userId: undone.id, reason: 'test' })
         throw new Error('taken back')
       }),
     ).rejects.toThrow('taken back')

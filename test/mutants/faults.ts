@@ -54,9 +54,9 @@ const signIn: PlantedFault[] = [
   },
   {
     title: 'a successful login keeps its attempt taken',
-    file: server('flows/sign-in/enter.ts'),
-    search: 'await clearFailures(deps, failuresAt(request.proof, counted.way))\n    await giveBackAttempt(deps, counted.attempt)',
-    replace: 'await clearFailures(deps, failuresAt(request.proof, counted.way))',
+    file: server('flows/sign-in/attempt.ts'),
+    search: 'await clearFailures(deps, failuresAt(proof, way))\n  await giveBackAttempt(deps, attempt)',
+    replace: 'await clearFailures(deps, failuresAt(proof, way))',
     tests: contract('limits-account'),
   },
   {
@@ -76,9 +76,9 @@ const signIn: PlantedFault[] = [
   {
     title: 'the second factor is asked for before the password',
     file: server('flows/sign-in/login.ts'),
-    search: 'const user = await verifyPassword(deps, input.password, named, line)',
+    search: 'const user = await verifyPassword(deps, input.password, found, line)',
     replace:
-      'if (named) await passSecondFactor(deps, named, input.two_factor_code, actor)\n        const user = await verifyPassword(deps, input.password, named, line)',
+      'if (found) await passSecondFactor(deps, found, input.two_factor_code, actor)\n        const user = await verifyPassword(deps, input.password, found, line)',
     tests: contract('two-factor', 'login'),
   },
   {
@@ -381,8 +381,8 @@ const revocations: PlantedFault[] = [
   {
     title: 'revoking one app kills the tokens of all',
     file: server('resources/revocations/end-tokens.ts'),
-    search: '{ ofAllApps: appId === null }',
-    replace: '{ ofAllApps: true }',
+    search: 'userIds, { ofAllApps: false }',
+    replace: 'userIds, { ofAllApps: true }',
     tests: contract('grants', 'token-validity'),
   },
   {

@@ -219,7 +219,7 @@ export class RevocationHub {
     for (const [appId, streams] of [...this.#streams]) {
       const concerned = events.filter((event) => event.appId === null || event.appId === appId)
       if (concerned.length === 0) continue
-      const portions = [1, 2].map((form) => portionOf(concerned.filter((event) => event.form <= form)))
+      const portions = [1, 2].map((form) => framed(concerned.filter((event) => event.form <= form)))
       for (const stream of [...streams]) {
         const { events, chunk } = portions[stream.owner.form - 1]!
         stream.receive(events, chunk, seen)
@@ -281,7 +281,7 @@ export class RevocationHub {
 }
 
 /** Some events, and their bytes on the wire. */
-function portionOf(events: readonly HubEvent[]): { events: readonly HubEvent[]; chunk: Buffer } {
+function framed(events: readonly HubEvent[]): { events: readonly HubEvent[]; chunk: Buffer } {
   return { events, chunk: Buffer.concat(events.map(({ frame }) => frame)) }
 }
 

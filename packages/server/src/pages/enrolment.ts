@@ -23,7 +23,7 @@ interface PendingFactor {
  * Shows the seed of an authenticator app, as a QR code and as text, and asks for the first code (`code`). `before` stands above
  * all, `after` below the form.
  *
- *     enrolmentView(texts, { pending, form: { action, hidden: { ...carried, step: 'enrol' } }, refusal })
+ *     enrolmentView(texts, { pending, form: { action, hidden: { ...hiddenFields, step: 'enrol' } }, refusal })
  */
 export function enrolmentView(
   texts: PageTexts,

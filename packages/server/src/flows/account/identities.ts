@@ -152,12 +152,12 @@ export async function answerConnection(
   const { browser } = cookies
   const pending = await SsoLogin.findOfPage(deps.db, hashOpaqueToken(state), deps.clock())
   if (!pending) return { view: startAgainView(textsFor({ accepts: origin.languages }), undefined) }
-  const carried = openField(deps, 'connection', browser, pending.request_field ?? undefined)
-  if (browser === undefined || !carried) {
+  const opened = openField(deps, 'connection', browser, pending.request_field ?? undefined)
+  if (browser === undefined || !opened) {
     const place = placeOf(deps.config, await getApp(deps, pending.app_id))
     return { view: elsewhereView(textsFor({ accepts: origin.languages, place }), place) }
   }
-  const { userId, sessionId, ...query } = carried
+  const { userId, sessionId, ...query } = opened
   const live = await findBrowserSession(deps, cookies.session)
   const tell = (said: { done?: DoneWord; refusal?: SaidRefusal }) =>
     pathWith(deps, { name: 'identities' }, query, { browser, userId }, said)

@@ -16,6 +16,7 @@ import { textsFor } from '../../pages/texts/texts-for.ts'
 import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { callerOfBrowser, findBrowserSession, noteBrowserUse } from '../../resources/sessions/browser-sessions.ts'
 import { userOf } from '../../resources/users/present.ts'
+import { authorizePath } from '../oauth/request-parameters.ts'
 import {
   assertPagesOn,
   cookiesOf,
@@ -87,7 +88,7 @@ function hiddenOf({ app, returnTo }: AccountQuery): Record<string, string> {
 
 function signInPath({ name }: Section, { returnTo }: AccountQuery, { code }: App): string {
   const asked = new URLSearchParams({ client_id: code, account: name, ...(returnTo && { return_to: returnTo }) })
-  return `/oauth/authorize?${asked}`
+  return `${authorizePath}?${asked}`
 }
 
 /** The app whose pools and look count for somebody who signs in for the page: the named one, or else the default one. */

@@ -17,7 +17,7 @@ import { removeIdentities } from '../../resources/identities/identities.ts'
 import { addTokenMail } from '../../resources/mail/compose-mail.ts'
 import { dropAddressTokens, getMailToken, invalidToken, spendMailToken } from '../../resources/mail/mail-tokens.ts'
 import { addNotice } from '../../resources/mail/request-mail.ts'
-import { raiseAccessFloor, raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
+import { endAllTokens, raiseAccessFloor } from '../../resources/revocations/end-tokens.ts'
 import { clearSecondFactorSince } from '../../resources/second-factors/second-factors.ts'
 import { lockOwner } from '../../resources/sessions/user-sessions.ts'
 import { closeAccount } from '../../resources/user-deletions/user-deletions.ts'
@@ -161,7 +161,7 @@ export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Ac
     // The thief knew the password, or the account had none.
     await addTokenMail(deps, { purpose: 'reset_password', email, appId, userId }, actor.origin)
     const user = presentUser(await getUser(deps, userId))
-    await raiseTokenVersion(deps, { userId, appId: null, reason: 'email.change_undone' })
+    await endAllTokens(deps, { userId, reason: 'email.change_undone' })
     return { user, redirectUrl: null }
   })
 }

@@ -6,8 +6,16 @@ import { isUuid } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import type { DeviceCodeRow } from '../../models/device-code.ts'
 import { readCatalog } from '../../resources/catalog/catalog.ts'
+import { type StepResult, sealField } from '../sign-in/sealed-fields.ts'
 import { readIdTokenHint } from './id-token.ts'
-import { type GivenParameters, parameterNames, queryOf, type SentParameters } from './request-parameters.ts'
+import {
+  authorizePath,
+  type GivenParameters,
+  hashOfQuery,
+  parameterNames,
+  queryOf,
+  type SentParameters,
+} from './request-parameters.ts'
 
 const prompts = ['none', 'login', 'create'] as const
 const ownMethods = ['password', 'email_code', 'magic_link', 'passkey'] as const
@@ -226,4 +234,15 @@ export function errorLocation(
   description: string,
 ): string {
   return withAnswer(redirectUri, { error, error_description: description, state, iss: config.publicUrl })
+}
+
+/** The same authorization request again, with what a step has brought about. */
+export function resumeLocation(
+  deps: Deps,
+  { query, begunAt }: Pick<AuthorizationRequest, 'query' | 'begunAt'>,
+  browser: string,
+  result: StepResult,
+): string {
+  const resume = { queryHash: hashOfQuery(query), begunAt, sealedAt: deps.clock(), ...result }
+  return `${authorizePath}?${query}&resume=${encodeURIComponent(sealField(deps, 'resume', browser, resume))}`
 }

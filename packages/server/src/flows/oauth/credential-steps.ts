@@ -14,11 +14,11 @@ import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts
 import { findUserInPools } from '../../resources/users/find-users.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
-import { type BrowserSignIn, type SignedInBrowser, signInBrowser } from '../sign-in/enter.ts'
 import { passwordAttempt, upgradeHash, verifyPassword } from '../sign-in/login.ts'
 import { findPasskey, provePasskey, type TriedPasskey } from '../sign-in/passkey.ts'
 import { firstFactor, firstFactorOf, passSecondFactor } from '../sign-in/prove.ts'
 import { type FirstFactorTicket, ticketLifeMs } from '../sign-in/sealed-fields.ts'
+import { type BrowserSignIn, type SignedInBrowser, signInBrowser } from '../sign-in/sign-in-browser.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 
 /** A browser in the middle of an authorization request. */

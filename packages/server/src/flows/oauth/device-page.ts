@@ -16,6 +16,7 @@ import { assertPagesOn, markBrowser, type PageAnswer, toldView } from '../sign-i
 import { openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
 import { devicePath, findDeviceByUserCode } from './device-grant.ts'
 import { startAgain } from './request-pages.ts'
+import { authorizePath } from './request-parameters.ts'
 
 /** The app whose pools and look count until the code is known: the one that is named, the default one, or that of `authctl`. */
 async function findAppOfPage(deps: Deps, named: string): Promise<App | undefined> {
@@ -40,7 +41,7 @@ export async function showDevicePage(
   const { approved, denied, enter } = texts.device
   if (said === 'approved') return { view: toldView(texts, approved, 200, place) }
   if (said === 'denied') return { view: toldView(texts, denied, 200, place) }
-  if (!live) return { location: `/oauth/authorize?${new URLSearchParams({ client_id: app.code, account: 'device' })}` }
+  if (!live) return { location: `${authorizePath}?${new URLSearchParams({ client_id: app.code, account: 'device' })}` }
   const { browser, marked } = markBrowser(cookies)
   const query = new URLSearchParams({ app: app.code }).toString()
   const request = sealField(deps, 'device_form', browser, { userId: live.user_id, sealedAt: deps.clock() })
@@ -90,5 +91,5 @@ export async function takeUserCode(
   if (!device) return { location: devicePath(code, 'wrong') }
   const app = await (await readCatalog(deps)).findApp({ id: device.app_id })
   const field = sealField(deps, 'device', browser, { hash: device.hash })
-  return { location: `/oauth/authorize?${new URLSearchParams({ client_id: app?.code ?? '', device: field })}` }
+  return { location: `${authorizePath}?${new URLSearchParams({ client_id: app?.code ?? '', device: field })}` }
 }

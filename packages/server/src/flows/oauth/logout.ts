@@ -108,11 +108,11 @@ export async function answerLogout(
   actor: Actor,
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
-  const carried = openField(deps, 'logout', cookies.browser, form.request)
-  if (!carried || deps.clock() - carried.sealedAt > requestLifeMs)
+  const opened = openField(deps, 'logout', cookies.browser, form.request)
+  if (!opened || deps.clock() - opened.sealedAt > requestLifeMs)
     return { view: await startAgain(deps, { path: '/oauth/logout', query: form.query }, actor) }
   await logOutBrowser(deps, cookies.session, actor)
-  const request: LogoutRequest = Object.fromEntries(new URLSearchParams(carried.query))
+  const request: LogoutRequest = Object.fromEntries(new URLSearchParams(opened.query))
   const { app, location } = await readLogout(deps, request)
   return { location: location ?? donePath(app, request), cookies: { session: null } }
 }

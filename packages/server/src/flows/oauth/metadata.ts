@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { languages } from '../../lib/locale.ts'
 import { deviceGrantType, mfa, scopes, standardClaimNames } from '../../lib/open-id.ts'
 import { keysCachedSeconds, listPublishedKeys } from '../../resources/id-token-keys/id-token-keys.ts'
+import { authorizePath } from './request-parameters.ts'
 
 const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'none']
 
@@ -13,7 +14,7 @@ export function metadataOf({ publicUrl }: Pick<Deps['config'], 'publicUrl'>) {
   const at = (path: string) => `${publicUrl}${path}`
   return {
     issuer: publicUrl,
-    authorization_endpoint: at('/oauth/authorize'),
+    authorization_endpoint: at(authorizePath),
     token_endpoint: at('/oauth/token'),
     revocation_endpoint: at('/oauth/revoke'),
     end_session_endpoint: at('/oauth/logout'),

@@ -87,13 +87,17 @@ export function nextStep(situation: Situation): NextStep {
   return { error: mustSignIn ? 'login_required' : 'interaction_required' }
 }
 
+/**
+ * In this order: who it is, how recently and with which factors they have signed in, whether the app knows them, the second factor
+ * that it demands, an invitation, the gate, the second factor that the request demands, the organization, silent entry.
+ */
 function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   if (!signedIn) return { ask: request.prompt === 'create' ? 'create_account' : 'sign_in' }
   const { firstProvenAt, lastSeenAt, secondProvenAt, hasSecondFactor } = signedIn
   // Of two factors that are demanded, the older proof counts.
   const provenAt = request.demandsMfa ? Math.min(firstProvenAt, secondProvenAt ?? firstProvenAt) : firstProvenAt
-  const isNewerThan = (provenAt: number, seconds: number) => provenAt >= request.begunAt || now - provenAt <= seconds * 1000
-  const isNew = (provenAt: number) => provenAt >= request.begunAt
+  const isNewerThan = (at: number, seconds: number) => at >= request.begunAt || now - at <= seconds * 1000
+  const isNew = (at: number) => at >= request.begunAt
   if (request.hint !== undefined && !isNew(signedIn.signedInAt)) return { ask: 'sign_in' }
   if (request.hint === 'another') return { error: 'login_required' }
   if (request.prompt === 'login' && !isNew(provenAt)) return { ask: 'sign_in' }
@@ -104,7 +108,7 @@ function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   if (!signedIn.isNamedHere) return { refuse: 'unknown_here' }
   // Nothing is handed out before what the app demands was shown.
   const { refusal } = signedIn
-  const isFresh = (provenAt: number | null) => provenAt !== null && now - provenAt <= freshMs
+  const isFresh = (at: number | null) => at !== null && now - at <= freshMs
   // Nobody else than the person may set it up, so they have just signed in.
   const toEnrol = { ask: isFresh(signedIn.signedInAt) ? ('enrol' as const) : ('sign_in' as const) }
   // Somebody who came from a provider and owns neither signs in there again.

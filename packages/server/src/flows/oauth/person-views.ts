@@ -21,8 +21,8 @@ import { mailView } from './who-views.ts'
 
 /** For a person who has no other second factor than a passkey, and has not shown it. */
 export function passkeyView(person: Person, view: Shown): Part {
-  const { texts, carried, said, passkey } = view
-  const values = Object.entries({ ...carried, step: 'use_passkey', keep: person.live.is_kept === 1 ? 'yes' : '' })
+  const { texts, hiddenFields, said, passkey } = view
+  const values = Object.entries({ ...hiddenFields, step: 'use_passkey', keep: person.live.is_kept === 1 ? 'yes' : '' })
   return {
     title: texts.secondFactor.passkey,
     script: passkey && scriptUrl,
@@ -37,37 +37,37 @@ ${anotherAccount(view)}`,
 
 /** For a person who has no second factor: they set one up here, and go on. */
 export function enrolView(person: Person, view: Shown): Part {
-  const { texts, pending, said, carried } = view
+  const { texts, pending, said, hiddenFields } = view
   const { secondFactor, account } = texts
   const why = html`${signedInAs(person, view)}<p>${secondFactor.why(shown(nameOf(view.request.app)))}`
   const refusal = formRefusalOf(said)
   if (pending) {
     const after = html`${quietForm(view, 'set_up', account.twoFactor.startAgain)}${anotherAccount(view)}`
-    const form = { action, hidden: { ...carried, step: 'enrol' } }
+    const form = { action, hidden: { ...hiddenFields, step: 'enrol' } }
     const fault = refusal && generalFaultOf(view, refusal)
     return enrolmentView(texts, { pending, form, refusal, fault, before: html`${why}</p>\n`, after })
   }
   return {
     title: secondFactor.missing.title,
     body: html`${why} ${secondFactor.missing.text}</p>
-${alert(said && generalFaultOf(view, refusal))}${stepForm({ action, hidden: { ...carried, step: 'set_up' }, button: account.twoFactor.setUp })}${anotherAccount(view)}`,
+${alert(said && generalFaultOf(view, refusal))}${stepForm({ action, hidden: { ...hiddenFields, step: 'set_up' }, button: account.twoFactor.setUp })}${anotherAccount(view)}`,
   }
 }
 
 /** The recovery codes of a second factor that was just set up. */
-export function codesView(codes: readonly string[], { texts, carried }: Shown): Part {
-  const onward = stepForm({ action, hidden: { ...carried, step: 'restart' }, button: texts.signIn.continue })
+export function codesView(codes: readonly string[], { texts, hiddenFields }: Shown): Part {
+  const onward = stepForm({ action, hidden: { ...hiddenFields, step: 'restart' }, button: texts.signIn.continue })
   return recoveryCodesView(texts, { codes, onward })
 }
 
 /** Nobody joins an organization without having read its name. */
 export function joinView(person: Person, view: Shown): Part {
-  const { texts, inviting = '', request, carried, said } = view
+  const { texts, inviting = '', request, hiddenFields, said } = view
   const app = nameOf(request.app)
   return {
     title: texts.join.title(inviting),
     body: html`${signedInAs(person, view)}<p>${texts.join.text(shown(inviting), shown(app), shown(hostOf(request.redirectUri)))}</p>
-${alert(said && generalFaultOf(view, formRefusalOf(said)))}${stepForm({ action, hidden: { ...carried, step: 'join' }, button: texts.join.button })}${anotherAccount(view)}`,
+${alert(said && generalFaultOf(view, formRefusalOf(said)))}${stepForm({ action, hidden: { ...hiddenFields, step: 'join' }, button: texts.join.button })}${anotherAccount(view)}`,
   }
 }
 
@@ -77,7 +77,7 @@ export function organizationView(person: Person, view: Shown): Part {
   return {
     title: organization.title,
     body: html`${signedInAs(person, view)}${stepForm(
-      { action, hidden: { ...view.carried, step: 'continue' }, button: signIn.continue },
+      { action, hidden: { ...view.hiddenFields, step: 'continue' }, button: signIn.continue },
       leadsTo(view),
       choice('organization_id', organization.legend, [...options, { value: '', label: organization.none }]),
     )}${anotherAccount(view)}`,
@@ -86,7 +86,7 @@ export function organizationView(person: Person, view: Shown): Part {
 
 /** Says what asks, and from where: somebody else may have begun it, and sent the code. */
 function deviceView(person: Person, view: Shown, device: DeviceCodeRow): Part {
-  const { texts, request, carried } = view
+  const { texts, request, hiddenFields } = view
   const { ask } = texts.device
   const app = nameOf(request.app)
   const { program, system } = describeProgram(device.user_agent ?? '')
@@ -104,7 +104,7 @@ function deviceView(person: Person, view: Shown, device: DeviceCodeRow): Part {
 <ul>
 ${rows}</ul>
 <p>${ask.warning}</p>
-${stepForm({ action, hidden: { ...carried, step: 'continue' }, button: ask.allow })}${quietForm(view, 'deny', ask.deny)}${anotherAccount(view)}`,
+${stepForm({ action, hidden: { ...hiddenFields, step: 'continue' }, button: ask.allow })}${quietForm(view, 'deny', ask.deny)}${anotherAccount(view)}`,
   }
 }
 
@@ -113,7 +113,7 @@ export function continueView(person: Person, view: Shown): Part {
   const { continueTo, signIn } = view.texts
   return {
     title: continueTo(nameOf(view.request.app)),
-    body: html`${signedInAs(person, view)}${leadsTo(view)}${stepForm({ action, hidden: { ...view.carried, step: 'continue' }, button: signIn.continue })}${anotherAccount(view)}`,
+    body: html`${signedInAs(person, view)}${leadsTo(view)}${stepForm({ action, hidden: { ...view.hiddenFields, step: 'continue' }, button: signIn.continue })}${anotherAccount(view)}`,
   }
 }
 
@@ -130,7 +130,7 @@ function hostOf(redirectUri: string): string {
 
 /** Why somebody may not enter, and what they can do. */
 export function refusedView(why: Refusal, person: Person, view: Shown): Part {
-  const { texts, said, carried } = view
+  const { texts, said, hiddenFields } = view
   const { noAccess } = texts.refused
   const { title, text } = noteOf(why, texts, shown(nameOf(view.request.app)))
   const isAsked = said?.code === 'access_requested'
@@ -139,7 +139,7 @@ export function refusedView(why: Refusal, person: Person, view: Shown): Part {
   return {
     title,
     body: html`${signedInAs(person, view)}<p>${text}</p>
-${outcome}${ask && stepForm({ action, hidden: { ...carried, step: 'ask_for_access' }, button: noAccess.ask })}${anotherAccount(view)}`,
+${outcome}${ask && stepForm({ action, hidden: { ...hiddenFields, step: 'ask_for_access' }, button: noAccess.ask })}${anotherAccount(view)}`,
   }
 }
 
@@ -175,12 +175,12 @@ export function unverifiedView(
 
 /** Asks for the code of a mail, or offers to send one. `why` says what a verified address is for. */
 function verifyView(why: Html, { person, mail }: { person: Person; mail: AskedMail | undefined }, view: Shown): Part {
-  const { texts, said, carried } = view
+  const { texts, said, hiddenFields } = view
   if (mail) {
     const page = mailView(mail, view)
     return { ...page, body: html`<p>${why}</p>\n${page.body}${anotherAccount(view)}` }
   }
-  const hidden = { ...carried, step: 'ask_mail', purpose: 'verify_email' }
+  const hidden = { ...hiddenFields, step: 'ask_mail', purpose: 'verify_email' }
   return {
     title: texts.verify.title,
     body: html`${signedInAs(person, view)}<p>${why}</p>

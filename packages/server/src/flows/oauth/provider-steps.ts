@@ -1,6 +1,6 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError, type ShownCode } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, randomText } from '../../lib/random.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
@@ -8,11 +8,12 @@ import { takeByAddress } from '../../resources/rate-limits/rate-limits.ts'
 import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { assertServesApp, getEnabledProvider } from '../../resources/sso-providers/sso-providers.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import type { SignedInBrowser } from '../sign-in/enter.ts'
+import { refusalOf, type Typed } from '../sign-in/page-answer.ts'
 import { firstFactor, firstFactorOf } from '../sign-in/prove.ts'
 import { beginAtProvider, type Exchange, getAnsweredInBrowser } from '../sign-in/provider-login.ts'
 import { logInMatchedUser, type MatchedUser, matchUser, type ProviderLogin, registerNewUser } from '../sign-in/provider-user.ts'
 import { type FirstFactorTicket, type NamedByProvider, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
+import type { SignedInBrowser } from '../sign-in/sign-in-browser.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { isGoodFor, type Journey, type SignInOutcome, signInHere, ticketOf } from './credential-steps.ts'
 
@@ -53,6 +54,12 @@ export async function goToProvider(
       code_challenge: randomText(32),
     },
   )
+}
+
+/** Why somebody could not go to a provider. One that cannot be reached is said on the page, which has other ways. */
+export function refusalAtProvider(error: unknown, typed: Typed = {}): SaidRefusal & { code: ShownCode } {
+  const isDown = error instanceof ApiError && error.code === 'unavailable'
+  return isDown ? { code: 'provider_temporarily_unavailable', faults: {}, ...typed } : refusalOf(error, typed)
 }
 
 /** How old a sign-in may be that the request or its app accepts, in seconds. Undefined if neither asks for a new one. */

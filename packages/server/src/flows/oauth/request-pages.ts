@@ -8,7 +8,7 @@ import { type Reader, textsFor } from '../../pages/texts/texts-for.ts'
 import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { startAgainView } from '../sign-in/page-answer.ts'
 import type { ReadRequest } from './authorization-request.ts'
-import { parametersIn, type SentParameters } from './request-parameters.ts'
+import { authorizePath, parametersIn, type SentParameters } from './request-parameters.ts'
 
 /** The app that the request of a form names, which anybody can have written. */
 export async function findPlaceOfForm(deps: Deps, { query }: { query: string }): Promise<PagePlace | undefined> {
@@ -20,7 +20,7 @@ export async function findPlaceOfForm(deps: Deps, { query }: { query: string }):
 /** For a form that can no longer be taken, with the app that its request names, and the page that had it. */
 export async function startAgain(
   deps: Deps,
-  { path = '/oauth/authorize', query }: { path?: string; query: string },
+  { path = authorizePath, query }: { path?: string; query: string },
   actor: Pick<Actor, 'origin'>,
 ): Promise<PageView> {
   const { ui_locales: uiLocales } = parametersIn(query)

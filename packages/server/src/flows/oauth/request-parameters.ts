@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { fieldError } from '../../errors.ts'
 
+export const authorizePath = '/oauth/authorize'
+
 /** The parameters that are read. All others are ignored, as RFC 6749 demands, but for those that would change the meaning. */
 export const parameterNames = [
   'client_id',
@@ -61,7 +63,7 @@ const mostFormCharacters = 6_000
  */
 export function pathOfSentRequest(sent: Record<string, unknown>): string | undefined {
   return pathOfForm(
-    '/oauth/authorize',
+    authorizePath,
     parameterNames.filter((name) => !ownNames.has(name)),
     sent,
   )

@@ -9,7 +9,7 @@ import { describeToApp, tokenOfUserinfo } from './id-token.ts'
 import { answerLogout, askLogout } from './logout.ts'
 import { metadataOf, publishKeys } from './metadata.ts'
 import { findPlaceOfForm } from './request-pages.ts'
-import { pathOfSentLogout, pathOfSentRequest } from './request-parameters.ts'
+import { authorizePath, pathOfSentLogout, pathOfSentRequest } from './request-parameters.ts'
 import {
   authorizeQuery,
   deviceAuthorization,
@@ -45,7 +45,7 @@ function reply({ location, view, cookies, errorCode, counted }: PageAnswer) {
 export const oauthRoutes = section('Sign-in page', [
   route({
     method: 'GET',
-    path: '/oauth/authorize',
+    path: authorizePath,
     summary: 'Sign a person in for an app',
     description:
       'The authorization endpoint of OAuth 2.1, with PKCE. Shows a page where the person signs in, or goes back to `redirect_uri` at ' +
@@ -63,7 +63,7 @@ export const oauthRoutes = section('Sign-in page', [
   }),
   route({
     method: 'POST',
-    path: '/oauth/authorize',
+    path: authorizePath,
     summary: 'Take a step of the sign-in page',
     description:
       'For forms of the page itself. Always leads on to the same authorization request, or to the app. An authorization request that an ' +

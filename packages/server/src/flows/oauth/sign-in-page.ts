@@ -14,7 +14,7 @@ import { assertPagesOn, markBrowser, type PageAnswer } from '../sign-in/page-ans
 import { askForPasskey } from '../sign-in/passkey.ts'
 import { openField, type Resume, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
 import { findPendingSeed } from '../two-factor/two-factor.ts'
-import { readAuthorizationRequest } from './authorization-request.ts'
+import { readAuthorizationRequest, resumeLocation } from './authorization-request.ts'
 import { authorize } from './authorize.ts'
 import { devicePath, withDevice } from './device-grant.ts'
 import type { PersonPage, WhoPage } from './next-step.ts'
@@ -28,11 +28,10 @@ import {
   refusedView,
   unverifiedView,
 } from './person-views.ts'
-import { goToProvider } from './provider-steps.ts'
+import { goToProvider, refusalAtProvider } from './provider-steps.ts'
 import { readerOf, viewOfFault } from './request-pages.ts'
 import { hashOfQuery, type SentParameters } from './request-parameters.ts'
 import { takesTrust } from './situation.ts'
-import { locationOf, refusalAtProvider } from './step-answers.ts'
 import type { Part, Shown } from './view-parts.ts'
 import { agreeView, askMailView, createView, mailView, secondFactorView, signInView } from './who-views.ts'
 
@@ -42,14 +41,14 @@ const mostQueryCharacters = 6_500
 /** Answers an authorization request: shows the page of its next step, or leads the browser back to the app. */
 export async function answerAuthorize(
   deps: Deps<Pool>,
-  { resume: carried, ...sent }: SentParameters & { resume?: string | string[] | undefined },
+  { resume: given, ...sent }: SentParameters & { resume?: string | string[] | undefined },
   cookies: Cookies,
   actor: Actor,
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
   const now = deps.clock()
-  const field = typeof carried === 'string' ? carried : undefined
-  const opened = openField(deps, 'resume', cookies.browser, field)
+  const resumeField = typeof given === 'string' ? given : undefined
+  const opened = openField(deps, 'resume', cookies.browser, resumeField)
   const isAlive = opened !== undefined && now - opened.sealedAt <= requestLifeMs
   const live = await findBrowserSession(deps, cookies.session)
   const read = await readAuthorizationRequest(deps, sent, isAlive ? opened.begunAt : now, live?.catalog_generation)
@@ -74,14 +73,14 @@ export async function answerAuthorize(
       next = next.otherwise
     }
   }
-  if ('go' in next) return { location: locationOf(deps, request, browser, { instead: 'magic_link' }), ...marked }
-  return { view: await viewOf(deps, next, { request, resume, field, browser, said }, actor), ...marked }
+  if ('go' in next) return { location: resumeLocation(deps, request, browser, { instead: 'magic_link' }), ...marked }
+  return { view: await viewOf(deps, next, { request, resume, resumeField, browser, said }, actor), ...marked }
 }
 
 interface Met extends Pick<Shown, 'request' | 'said'> {
   browser: string
   /** What the last step has carried, as it was sent and opened. */
-  field: string | undefined
+  resumeField: string | undefined
   resume: Resume | undefined
 }
 
@@ -89,7 +88,7 @@ interface Met extends Pick<Shown, 'request' | 'said'> {
 async function viewOf(
   deps: Deps,
   page: WhoPage | PersonPage,
-  { request, resume, field, browser, said }: Met,
+  { request, resume, resumeField, browser, said }: Met,
   actor: Actor,
 ): Promise<PageView> {
   const { app } = request
@@ -101,11 +100,11 @@ async function viewOf(
   const { production, smtpUrl, mailDir } = deps.config
   const view: Shown = {
     ...{ texts, request, place, said, typed: resume?.typed },
-    carried: {
+    hiddenFields: {
       query: request.query,
       request: sealField(deps, 'request', browser, sealed),
       // Recovery codes are not shown twice.
-      ...(resume && field !== undefined && page.show !== 'recovery_codes' ? { resume: field } : {}),
+      ...(resume && resumeField !== undefined && page.show !== 'recovery_codes' ? { resume: resumeField } : {}),
     },
     passkey: page.show === 'credentials' || page.show === 'use_passkey' ? await askForPasskey(deps, browser) : undefined,
     providers: page.asksWho ? await listProvidersOf(deps, app) : [],

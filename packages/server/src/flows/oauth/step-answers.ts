@@ -1,7 +1,6 @@
 import type { Counted } from '../../adapters/metrics.ts'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, type ShownCode } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies } from '../../lib/cookies.ts'
 import { hashOpaqueToken } from '../../lib/random.ts'
@@ -22,19 +21,17 @@ import {
   type Typed,
   toldView,
 } from '../sign-in/page-answer.ts'
-import { openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
-import { type AuthorizationRequest, readAuthorizationRequest } from './authorization-request.ts'
+import { openField, type Resume, requestLifeMs, type StepResult } from '../sign-in/sealed-fields.ts'
+import { type AuthorizationRequest, readAuthorizationRequest, resumeLocation } from './authorization-request.ts'
 import type { Journey } from './credential-steps.ts'
 import { devicePath, withDevice } from './device-grant.ts'
 import { getMailOfPage } from './mail-steps.ts'
-import { findPendingAtProvider, signInByProvider } from './provider-steps.ts'
+import { findPendingAtProvider, refusalAtProvider, signInByProvider } from './provider-steps.ts'
 import { readerOf, startAgain, viewOfFault } from './request-pages.ts'
-import { hashOfQuery, parametersIn } from './request-parameters.ts'
+import { authorizePath, hashOfQuery, parametersIn } from './request-parameters.ts'
 import type { ReturnQuery, StepForm } from './schema.ts'
 import { takesTrust } from './situation.ts'
-import { type Carried, choosesProvider, isKeptIn, type Outcome, takeStep } from './take-step.ts'
-
-const path = '/oauth/authorize'
+import { choosesProvider, isKeptIn, type Outcome, takeStep } from './take-step.ts'
 
 /**
  * Takes the browser that a provider has sent back, through the callback of the API, which reads no cookie. Only the browser that
@@ -50,18 +47,18 @@ export async function answerReturn(
   const { browser } = cookies
   const pending = await findPendingAtProvider(deps, state)
   if (!pending) return { view: startAgainView(textsFor(readerOf({}, actor)), undefined) }
-  const carried = openField(deps, 'request', browser, pending.request_field ?? undefined)
-  if (browser === undefined || hashOpaqueToken(browser) !== pending.browser_hash || !carried) {
+  const openedRequest = openField(deps, 'request', browser, pending.request_field ?? undefined)
+  if (browser === undefined || hashOpaqueToken(browser) !== pending.browser_hash || !openedRequest) {
     const place = placeOf(deps.config, await getApp(deps, pending.app_id))
     return { view: elsewhereView(textsFor({ ...readerOf({}, actor), place }), place) }
   }
-  const sent = parametersIn(carried.query)
-  const read = await readAuthorizationRequest(deps, sent, carried.begunAt)
+  const sent = parametersIn(openedRequest.query)
+  const read = await readAuthorizationRequest(deps, sent, openedRequest.begunAt)
   if ('fault' in read) return { view: viewOfFault(deps, read, sent, actor) }
   if ('location' in read) return read
   const { request } = read
   const journey = await journeyOf(deps, request, { ...cookies, browser }, '')
-  const { isKept = false } = carried
+  const { isKept = false } = openedRequest
   if (code === '') return goOn(deps, journey, { refusal: { code: `provider_${error}`, faults: {}, isKept } })
   try {
     const outcome = await signInByProvider(deps, journey, { code, isKept }, asAsked(actor, request))
@@ -83,8 +80,8 @@ export async function answerMailLink(
   const found = await getMailOfPage(deps, token)
   const { purpose } = found
   const isHere = browser !== undefined && found.browser_hash === hashOpaqueToken(browser)
-  const carried = isHere ? openField(deps, 'request', browser, found.request_field ?? undefined) : undefined
-  if (browser === undefined || !carried) {
+  const openedRequest = isHere ? openField(deps, 'request', browser, found.request_field ?? undefined) : undefined
+  if (browser === undefined || !openedRequest) {
     if (purpose === 'magic_link') {
       const place = placeOf(deps.config, await getApp(deps, found.app_id))
       const { locale } = await getUser(deps, found.user_id)
@@ -95,7 +92,7 @@ export async function answerMailLink(
     return { location: `${linkPaths[purpose]}?token=${encodeURIComponent(token)}` }
   }
   const mail = { purpose, email: found.email, codeKey: '', token }
-  return { location: locationOf(deps, carried, browser, { mail }) }
+  return { location: resumeLocation(deps, openedRequest, browser, { mail }) }
 }
 
 /** Takes a step of the page. Whatever comes of it, the browser goes on to the same request, or to the app. */
@@ -103,16 +100,16 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   assertPagesOn(deps)
   const now = deps.clock()
   const { browser } = cookies
-  const carried = openField(deps, 'request', browser, form.request)
-  if (browser === undefined || !carried) {
+  const openedRequest = openField(deps, 'request', browser, form.request)
+  if (browser === undefined || !openedRequest) {
     const query = new URLSearchParams(form.query).toString()
     // Of two tabs that begin at the same moment in a new browser, one has the cookie of the other. It begins again.
     const mustStart = browser === undefined || query === ''
-    return mustStart ? { view: await startAgain(deps, { query }, actor) } : { location: `${path}?${query}` }
+    return mustStart ? { view: await startAgain(deps, { query }, actor) } : { location: `${authorizePath}?${query}` }
   }
-  if (now - carried.sealedAt > requestLifeMs) return { view: await startAgain(deps, carried, actor) }
-  const sent = parametersIn(carried.query)
-  const read = await readAuthorizationRequest(deps, sent, carried.begunAt)
+  if (now - openedRequest.sealedAt > requestLifeMs) return { view: await startAgain(deps, openedRequest, actor) }
+  const sent = parametersIn(openedRequest.query)
+  const read = await readAuthorizationRequest(deps, sent, openedRequest.begunAt)
   if ('fault' in read) return { view: viewOfFault(deps, read, sent, actor) }
   if ('location' in read) return read
   const request = await withDevice(deps, read.request, browser)
@@ -123,7 +120,7 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   const resume = opened?.queryHash === hashOfQuery(request.query) ? opened : undefined
   const counted = methodOf(form, resume)
   try {
-    const outcome = await takeStep(deps, form, { journey, userId: carried.userId, resume }, asAsked(actor, request))
+    const outcome = await takeStep(deps, form, { journey, userId: openedRequest.userId, resume }, asAsked(actor, request))
     if (outcome && 'location' in outcome) return outcome
     return { ...goOn(deps, journey, outcome), ...countedAs(counted, outcome) }
   } catch (error) {
@@ -185,7 +182,7 @@ function asAsked(actor: Actor, { uiLocales = '' }: AuthorizationRequest): Actor 
 const isOver: ReadonlySet<string> = new Set(['invalid_token', 'invalid_sso_code'])
 
 /** What a form that is shown again still knows. */
-function whatStays({ step }: StepForm, resume: Resume | undefined): Carried {
+function whatStays({ step }: StepForm, resume: Resume | undefined): StepResult {
   if (step === 'two_factor') return { ticket: resume?.ticket }
   if (step === 'enrol') return { seed: resume?.seed }
   if (step === 'register') return { instead: 'create' }
@@ -198,14 +195,15 @@ function goOn(deps: Deps, { request, browser }: Journey, outcome: Outcome): Page
   if (outcome && 'signedIn' in outcome) {
     const { trust } = outcome.signedIn
     return {
-      location: locationOf(deps, request, browser, { mail: outcome.mail }),
+      location: resumeLocation(deps, request, browser, { mail: outcome.mail }),
       cookies: { ...cookiesOf(outcome.signedIn), ...(trust && { trust }) },
     }
   }
-  if (outcome && 'signedOut' in outcome) return { location: locationOf(deps, request, browser, {}), cookies: { session: null } }
-  const { deviceToken, ...carried }: Carried = outcome ?? {}
+  if (outcome && 'signedOut' in outcome)
+    return { location: resumeLocation(deps, request, browser, {}), cookies: { session: null } }
+  const { deviceToken, ...result }: StepResult & { deviceToken?: string } = outcome ?? {}
   const cookies = deviceToken === undefined ? {} : { cookies: { device: deviceCookie(deviceToken) } }
-  return { location: locationOf(deps, request, browser, carried), ...cookies }
+  return { location: resumeLocation(deps, request, browser, result), ...cookies }
 }
 
 /** What a form is shown again with, so that nobody has to type it twice. It travels in a URL, so what is too long is left out. */
@@ -213,21 +211,4 @@ function typedIn(form: StepForm): Typed {
   const short = (text: string, most: number) => (text === '' || text.length > most ? undefined : text)
   const names = { firstName: short(form.first_name, 64), lastName: short(form.last_name, 64) }
   return { email: short(form.email, 254), ...names, isKept: isKeptIn(form) }
-}
-
-/** Why somebody could not go to a provider. One that cannot be reached is said on the page, which has other ways. */
-export function refusalAtProvider(error: unknown, typed: Typed = {}): SaidRefusal & { code: ShownCode } {
-  const isDown = error instanceof ApiError && error.code === 'unavailable'
-  return isDown ? { code: 'provider_temporarily_unavailable', faults: {}, ...typed } : refusalOf(error, typed)
-}
-
-/** The same authorization request again, with what a form has brought about. */
-export function locationOf(
-  deps: Deps,
-  { query, begunAt }: Pick<AuthorizationRequest, 'query' | 'begunAt'>,
-  browser: string,
-  said: Carried,
-): string {
-  const resume = { queryHash: hashOfQuery(query), begunAt, sealedAt: deps.clock(), ...said }
-  return `${path}?${query}&resume=${encodeURIComponent(sealField(deps, 'resume', browser, resume))}`
 }

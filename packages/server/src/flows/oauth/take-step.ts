@@ -6,7 +6,7 @@ import { normalizeEmail } from '../../lib/email.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
 import { MAX_PASSWORD_BYTES } from '../../lib/password.ts'
 import { isUuid } from '../../lib/uuid.ts'
-import type { AskedMail, FirstFactorTicket, Resume } from '../sign-in/sealed-fields.ts'
+import type { AskedMail, FirstFactorTicket, Resume, StepResult } from '../sign-in/sealed-fields.ts'
 import {
   askForAccess,
   beginEnrolment,
@@ -23,13 +23,12 @@ import { askForMail, emailOfPerson, resetByMail, signInByMail, verifyByMail } fr
 import { goToProvider, signInByProvider } from './provider-steps.ts'
 import type { StepForm } from './schema.ts'
 
-/** What the redirect after a step carries. */
-export type Carried = Partial<Pick<Resume, 'ticket' | 'named' | 'mail' | 'instead' | 'typed' | 'refusal' | 'seed' | 'codes'>> & {
-  deviceToken?: string
-}
-
 /** What a step has brought about. Undefined leads on to the next one, which the request itself decides. */
-export type Outcome = (SignInOutcome & { mail?: AskedMail }) | Carried | { signedOut: true } | undefined
+export type Outcome =
+  | (SignInOutcome & { mail?: AskedMail })
+  | (StepResult & { deviceToken?: string })
+  | { signedOut: true }
+  | undefined
 
 /** Does what a form of the page asks for. */
 export async function takeStep(

@@ -7,8 +7,9 @@ import type { PasskeyRequest } from '../sign-in/passkey.ts'
 import type { SaidRefusal } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import type { Person } from './next-step.ts'
+import { authorizePath } from './request-parameters.ts'
 
-export const action = '/oauth/authorize'
+export const action = authorizePath
 
 /** What a page of the sign-in shows, apart from the step itself. */
 export interface Shown {
@@ -17,7 +18,7 @@ export interface Shown {
   /** The app. */
   place: PagePlace
   /** The sealed request, and what the redirect before this page carried. Every form sends both. */
-  carried: Readonly<Record<string, string>>
+  hiddenFields: Readonly<Record<string, string>>
   said: SaidRefusal | undefined
   /** The seed of a second factor that the person is setting up. */
   pending: { secret: string; url: string } | undefined
@@ -40,8 +41,8 @@ export type Part = Pick<PageView, 'title' | 'body' | 'script'>
 
 export const keepBox = ({ texts, said }: Shown) => checkbox('keep', texts.signIn.keep, said?.isKept === true)
 
-export function quietForm({ carried }: Shown, step: string, button: string, more: Readonly<Record<string, string>> = {}): Html {
-  return stepForm({ action, hidden: { ...carried, ...more, step }, button, isQuiet: true })
+export function quietForm(view: Shown, step: string, button: string, more: Readonly<Record<string, string>> = {}): Html {
+  return stepForm({ action, hidden: { ...view.hiddenFields, ...more, step }, button, isQuiet: true })
 }
 
 export function emailField({ texts, said, typed, request }: Shown, refusal: FormRefusal | undefined): Html {

@@ -18,7 +18,7 @@ import {
 } from './view-parts.ts'
 
 export function signInView(person: Person | undefined, view: Shown): Part {
-  const { texts, request, carried, said } = view
+  const { texts, request, hiddenFields, said } = view
   const { signIn, fields } = texts
   const refusal = formRefusalOf(said)
   const email = said?.email || person?.user.email || request.loginHint || ''
@@ -29,7 +29,7 @@ export function signInView(person: Person | undefined, view: Shown): Part {
     body: html`${invitedTo(view)}${stepForm(
       {
         action,
-        hidden: { ...carried, step: 'sign_in' },
+        hidden: { ...hiddenFields, step: 'sign_in' },
         button: signIn.button,
         after: html`${!isPasskeyFirst && passkeyButton(view)}${providerButtons(view)}${insteadButton('magic_link', signIn.mailCode)}${insteadButton('forgot', signIn.forgot)}`,
       },
@@ -95,10 +95,10 @@ export function agreeView({ email, isNew }: NamedByProvider, person: Person | un
   const { named, signIn, create } = view.texts
   const app = nameOf(view.request.app)
   const now = person && html`<p>${named.signedInAs(shown(person.user.email))}</p>\n`
-  const agree = (button: string) => stepForm({ action, hidden: { ...view.carried, step: 'agree' }, button })
+  const agree = (button: string) => stepForm({ action, hidden: { ...view.hiddenFields, step: 'agree' }, button })
   const instead = stepForm({
     action,
-    hidden: { ...view.carried, step: 'restart' },
+    hidden: { ...view.hiddenFields, step: 'restart' },
     button: signIn.anotherWay,
     isQuiet: true,
   })
@@ -115,14 +115,14 @@ ${now}${agree(create.title)}${instead}`,
 }
 
 export function secondFactorView(ticket: FirstFactorTicket, view: Shown): Part {
-  const { texts, carried, said } = view
+  const { texts, hiddenFields, said } = view
   const { signIn, secondFactor } = texts
   const refusal = formRefusalOf(said)
   return {
     title: secondFactor.title,
     body: html`<p>${signIn.signingInAs(shown(ticket.email))}</p>
 ${stepForm(
-  { action, hidden: { ...carried, step: 'two_factor' }, button: signIn.continue },
+  { action, hidden: { ...hiddenFields, step: 'two_factor' }, button: signIn.continue },
   alert(generalFaultOf(view, refusal)),
   field(texts, twoFactorCode(texts), refusal),
   view.trustDays > 0 ? checkbox('trust', signIn.trust(view.trustDays), false) : undefined,
@@ -131,7 +131,7 @@ ${stepForm(
 }
 
 export function createView(view: Shown): Part {
-  const { texts, carried, said } = view
+  const { texts, hiddenFields, said } = view
   const { fields, create } = texts
   const refusal = formRefusalOf(said)
   const name = { type: 'text', isOptional: true } as const
@@ -140,7 +140,7 @@ export function createView(view: Shown): Part {
   return {
     title: create.title,
     body: html`${invitedTo(view)}${stepForm(
-      { action, hidden: { ...carried, step: 'register' }, button: create.button, after: providerButtons(view) },
+      { action, hidden: { ...hiddenFields, step: 'register' }, button: create.button, after: providerButtons(view) },
       alert(generalFaultOf(view, refusal) ?? faultOfProvider(texts, said)),
       emailField(view, refusal),
       newPasswordField(texts, fields.password, refusal),
@@ -153,7 +153,7 @@ export function createView(view: Shown): Part {
 
 /** Asks where to mail a code to. */
 export function askMailView(instead: 'forgot' | 'magic_link', view: Shown): Part {
-  const { texts, carried, said } = view
+  const { texts, hiddenFields, said } = view
   const refusal = formRefusalOf(said)
   const isReset = instead === 'forgot'
   const { title, text } = isReset ? texts.askMail.reset : texts.askMail.signIn
@@ -162,7 +162,7 @@ export function askMailView(instead: 'forgot' | 'magic_link', view: Shown): Part
     title,
     body: html`<p>${text}</p>
 ${stepForm(
-  { action, hidden: { ...carried, step: 'ask_mail', purpose }, button: texts.askMail.button },
+  { action, hidden: { ...hiddenFields, step: 'ask_mail', purpose }, button: texts.askMail.button },
   alert(generalFaultOf(view, refusal)),
   emailField(view, refusal),
 )}${quietForm(view, 'restart', texts.signIn.back)}`,
@@ -174,12 +174,12 @@ ${stepForm(
  * unless the person is signed in to it and verifies its address.
  */
 export function mailView({ purpose, email, token }: AskedMail, view: Shown): Part {
-  const { texts, carried, said } = view
+  const { texts, hiddenFields, said } = view
   const { mail, signIn, fields, hints } = texts
   const refusal = formRefusalOf(said)
   const code = { name: 'code', label: fields.mailCode, type: 'text', autocomplete: 'one-time-code' } as const
   const buttons = { reset_password: mail.setPassword, magic_link: signIn.button, verify_email: mail.confirm }
-  const hidden = { ...carried, step: 'mail_code' }
+  const hidden = { ...hiddenFields, step: 'mail_code' }
   const form = stepForm(
     { action, hidden, button: buttons[purpose] },
     alert(generalFaultOf(view, refusal)),

@@ -25,7 +25,7 @@ import { forgetFailures } from '../../resources/lockouts/lockouts.ts'
 import { addTokenMail } from '../../resources/mail/compose-mail.ts'
 import { dropLoginTokens, getMailToken, invalidToken, spendMailToken } from '../../resources/mail/mail-tokens.ts'
 import { addNotice } from '../../resources/mail/request-mail.ts'
-import { raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
+import { endAllTokens } from '../../resources/revocations/end-tokens.ts'
 import { admit } from '../../resources/sessions/admit.ts'
 import { type BrowserSecrets, renewSecrets } from '../../resources/sessions/browser-sessions.ts'
 import { insertRefreshToken, issueTokens, newDeviceTokenOf } from '../../resources/sessions/open-session.ts'
@@ -74,7 +74,7 @@ export async function setPassword(
     await dropLoginTokens(deps, user)
     await addNotice(deps, 'password_changed', { user }, actor)
     await recordEvent(deps, { event: 'password.changed', actor, userId })
-    return renewSecrets(deps, live, await raiseTokenVersion(deps, { userId, appId: null, reason: 'password.changed' }))
+    return renewSecrets(deps, live, await endAllTokens(deps, { userId, reason: 'password.changed' }))
   })
 }
 
@@ -108,7 +108,7 @@ export async function changePassword(
     await dropLoginTokens(deps, await getUser(deps, caller.userId))
     await addNotice(deps, 'password_changed', { user: { id: caller.userId, email }, appId: caller.appId }, actor)
     await recordEvent(deps, { event: 'password.changed', actor, userId: caller.userId, appId: caller.appId })
-    await raiseTokenVersion(deps, { userId: caller.userId, appId: null, reason: 'password.changed', keptSessionId: session.id })
+    await endAllTokens(deps, { userId: caller.userId, reason: 'password.changed', keptSessionId: session.id })
 
     const user = await getUser(deps, caller.userId)
     const app = caller.appId === null ? null : ((await App.find(deps.db, { id: caller.appId })) ?? null)
@@ -177,7 +177,7 @@ export async function resetWith(deps: Deps<Pool>, found: SpendableToken, passwor
       await verifyAddress(deps, user)
       await User.change(deps.db, user.id, { password_hash: passwordHash })
       await dropLoginTokens(deps, user)
-      await raiseTokenVersion(deps, { userId: user.id, appId: null, reason: 'password.reset' })
+      await endAllTokens(deps, { userId: user.id, reason: 'password.reset' })
     }
     // Wrong codes stay counted, since a mailbox is not a second factor.
     await forgetFailures(deps, user, { codes: false })

@@ -1,18 +1,19 @@
-import type { Pool } from '../../db/handle.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { addressKey } from '../../lib/client-address.ts'
 import { keyedDigest } from '../../lib/digests.ts'
 import { cutCode } from '../../lib/fields.ts'
-import { addressKeys, deviceKey, sessionKey } from '../../lib/lock-keys.ts'
+import { addressKeys, deviceKey, secondFactorKey, sessionKey } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
+import type { Proof } from '../../lib/proof.ts'
 import { countEvent, type NewAuditEvent, recordEvent } from '../../resources/audit/record-event.ts'
-import { assertNotLocked, countFailure } from '../../resources/lockouts/lockouts.ts'
+import { assertNotLocked, clearFailures, countFailure } from '../../resources/lockouts/lockouts.ts'
 import { type Attempt, giveBackAttempt, takeAttempt } from '../../resources/rate-limits/rate-limits.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 
-/** An attempt that was counted, and its way to sign in. `enter` gives the attempt back if the login succeeds. */
+/** An attempt that was counted, and its way to sign in. `closeAttempt` gives the attempt back if the login succeeds. */
 export interface CountedAttempt {
   attempt: Attempt | undefined
   way: WayIn
@@ -50,6 +51,19 @@ export async function withAttempt<T extends AttemptTarget, R>(
     if (error instanceof ApiError) await (plan.recordFailure?.(error, target) ?? recordLoginFailure(deps, error, target, actor))
     throw error
   }
+}
+
+/** After a complete sign-in: clears the failures of its way, and gives the attempt back. */
+export async function closeAttempt(deps: Deps<Tx>, proof: Proof, { attempt, way }: CountedAttempt): Promise<void> {
+  await clearFailures(deps, failuresAt(proof, way))
+  await giveBackAttempt(deps, attempt)
+}
+
+/** The failures that bar an entry, and those that the entry clears. Wrong codes do not bar a user who was not asked for one. */
+function failuresAt({ userId, method, second }: Proof, { lockKeys, clearedKeys }: WayIn) {
+  const codes = secondFactorKey(userId)
+  if (second?.isTrusted) return { barring: lockKeys, clear: clearedKeys }
+  return { barring: second && method !== 'passkey' ? [...lockKeys, codes] : lockKeys, clear: [...clearedKeys, codes] }
 }
 
 /**

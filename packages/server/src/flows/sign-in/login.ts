@@ -64,9 +64,9 @@ export async function logInWith(
   { app: knownApp, invitation: token, client }: KnownBefore,
   actor: Actor,
 ): Promise<{ tokens: TokenAnswer; organization: Membership | null }> {
-  return withAttempt(deps, passwordAttempt(deps, input, knownApp), actor, async ({ app, user: named }, counted) => {
+  return withAttempt(deps, passwordAttempt(deps, input, knownApp), actor, async ({ app, user: found }, counted) => {
     const line = hashLineOf(actor, counted.way.device)
-    const user = await verifyPassword(deps, input.password, named, line)
+    const user = await verifyPassword(deps, input.password, found, line)
     // An invitation may verify the address. With one, the gate checks the address later.
     if (user.status === 'active' && token === undefined) assertVerifiedFor(app, user)
     const proof = await passSecondFactor(deps, firstFactor(deps, user, 'password'), input.two_factor_code, actor)

@@ -118,6 +118,8 @@ const kinds = {
 type Kinds = typeof kinds
 const schemas: { [K in keyof Kinds]: z.ZodType<z.output<Kinds[K]>> } = kinds
 export type Resume = z.output<Kinds['resume']>
+/** What a step has brought about, for the page after it. */
+export type StepResult = Omit<Resume, 'queryHash' | 'begunAt' | 'sealedAt'>
 
 /**
  * Makes and opens the sealed fields of our pages. Each kind has a context of its own, with the browser that it was made for, so a

@@ -16,7 +16,7 @@ import { denyRequestsOf } from '../../resources/grants/close-requests.ts'
 import { recordRevocations } from '../../resources/grants/grants.ts'
 import { removeInvitationsTo, removeSentInvitations } from '../../resources/invitations/invitations.ts'
 import { lockOrganizationsOf, removeMemberships } from '../../resources/organizations/members.ts'
-import { raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
+import { endAllTokens } from '../../resources/revocations/end-tokens.ts'
 import { listKnownTo, removeServiceAccount } from '../../resources/service-accounts/service-accounts.ts'
 import { listGlobalRoles, lockAdministrationOf } from '../../resources/users/administration.ts'
 import { findAccountsByRef, listMemberships } from '../../resources/users/find-users.ts'
@@ -105,7 +105,7 @@ export async function offboardUser(
     const roles = (await listGlobalRoles(deps, userId)).filter((role) => role !== everyonesRole)
     if (hasDoneAnything(done)) {
       await recordEvent(deps, { event: 'user.offboarded', actor, userId, details: done })
-      await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.offboarded' })
+      await endAllTokens(deps, { userId, reason: 'user.offboarded' })
     }
     return { user: presentUser({ ...user, status: 'suspended' }), ...done, roles }
   })

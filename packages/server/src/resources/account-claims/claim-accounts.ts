@@ -11,7 +11,7 @@ import { removeSentInvitations } from '../invitations/invitations.ts'
 import { dropMailTokens } from '../mail/mail-tokens.ts'
 import { addNotice } from '../mail/request-mail.ts'
 import { lockOrganizationsOf, removeMemberships } from '../organizations/members.ts'
-import { raiseTokenVersion } from '../revocations/end-tokens.ts'
+import { endAllTokens } from '../revocations/end-tokens.ts'
 import { clearSecondFactor } from '../second-factors/second-factors.ts'
 import { BASE_ROLE, listGlobalRoles } from '../users/administration.ts'
 import type { ClaimableAccount, PooledUser } from '../users/present.ts'
@@ -102,7 +102,7 @@ async function strip(
   await dropMailTokens(deps, id)
   const hasLost = Object.values(lost).some((what) => what !== false && what !== 0)
   if (hasLost) await recordEvent(deps, { event: 'credentials.removed', actor, userId: id, appId, details: lost })
-  const floor = await raiseTokenVersion(deps, { userId: id, appId: null, reason })
+  const floor = await endAllTokens(deps, { userId: id, reason })
   const { updated_at: _, ...now } = columns
   return { user: { ...account, ...now, token_version: floor, min_token_version: floor }, hasLost }
 }

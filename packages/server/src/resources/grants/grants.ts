@@ -16,7 +16,7 @@ import { User } from '../../models/user.ts'
 import { type GrantStateRow, UserApp } from '../../models/user-app.ts'
 import { getApp, getKeptApp } from '../apps/apps.ts'
 import { recordEvents } from '../audit/record-event.ts'
-import { raiseAccessFloor, raiseTokenVersions } from '../revocations/end-tokens.ts'
+import { endTokensOfApp, raiseAccessFloor } from '../revocations/end-tokens.ts'
 import { assertAdministrableWithout, lockAdministrationOf } from '../users/administration.ts'
 import { findUsersByRef, type UnknownUser } from '../users/find-users.ts'
 import { pooled, presentUser } from '../users/present.ts'
@@ -279,7 +279,7 @@ async function revokeAll(
   await assertAdministrableWithout(deps, ...losers)
   const told = revoked.map((grant) => ({ grant, appCode: app.code }))
   await recordRevocations(deps, told, actor)
-  await raiseTokenVersions(deps, { userIds: losers, appId: app.id, reason: 'grant_revoked' })
+  await endTokensOfApp(deps, { userIds: losers, appId: app.id, reason: 'grant_revoked' })
   return revoked
 }
 

@@ -13,7 +13,7 @@ import { SharedEmail } from '../../models/shared-email.ts'
 import { User } from '../../models/user.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { raiseAccessFloor, raiseTokenVersion } from '../revocations/end-tokens.ts'
+import { endAllTokens, raiseAccessFloor } from '../revocations/end-tokens.ts'
 import { assertAdministrableWithout } from '../users/administration.ts'
 import { assertEmailFree } from '../users/find-users.ts'
 import { type PooledUser, pooled, presentUser } from '../users/present.ts'
@@ -223,7 +223,7 @@ export async function moveUser(deps: Deps<Pool>, userId: string, namespace: stri
     const moved = await getUser(deps, userId)
     const details = { before: presentPools(user), after: presentPools(moved) }
     await recordEvent(deps, { event: 'user.namespace_changed', actor, userId, details })
-    await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.namespace_changed' })
+    await endAllTokens(deps, { userId, reason: 'user.namespace_changed' })
     return moved
   })
 }

@@ -26,39 +26,29 @@ export async function endSession(
 }
 
 /**
- * Kills a user's tokens of one app, or of all apps if `appId` is null: raises the token version, sets the minimum above the
- * old tokens, and ends the sessions below it. Tokens of other apps stay alive, because their minimum does not change. The session
- * `keptSessionId` goes on with the new version. Returns the new minimum.
+ * Kills all tokens of a user: raises the token version, sets the minimum above the old tokens, and ends the sessions below it. The
+ * session `keptSessionId` goes on with the new version. Returns the new minimum.
  */
-export async function raiseTokenVersion(
+export async function endAllTokens(
   deps: Deps<Tx>,
-  { userId, appId, reason, keptSessionId }: { userId: string; appId: string | null; reason: string; keptSessionId?: string },
+  { userId, reason, keptSessionId }: { userId: string; reason: string; keptSessionId?: string },
 ): Promise<number> {
-  const version = await raise(deps, userId, { ofAllApps: appId === null })
-  const ofApp = appId === null ? {} : { app_id: appId }
-  if (appId !== null)
-    await UserApp.query(deps.db)
-      .where({ user_id: userId, ...ofApp })
-      .patch({ min_token_version: version })
-  await Session.query(deps.db)
-    .where({ user_id: userId, ...ofApp })
-    .where('token_version', '<', version)
-    .whereNull('ended_at')
-    .patch({ ended_at: deps.clock(), ended_reason: reason })
-  if (appId === null) {
-    await BrowserSession.list(deps.db, { user_id: userId, ended_at: null })
-      .where('version', '<', version)
-      .patch({ ended_at: deps.clock(), ended_reason: reason })
-    await TrustedBrowser.remove(deps.db, { user_id: userId })
-  }
+  const version = await raise(deps, userId, { ofAllApps: true })
+  const ended = { ended_at: deps.clock(), ended_reason: reason }
+  await Session.query(deps.db).where({ user_id: userId }).where('token_version', '<', version).whereNull('ended_at').patch(ended)
+  await BrowserSession.list(deps.db, { user_id: userId, ended_at: null }).where('version', '<', version).patch(ended)
+  await TrustedBrowser.remove(deps.db, { user_id: userId })
   if (keptSessionId !== undefined)
     await Session.query(deps.db).findById(keptSessionId).patch({ ended_at: null, ended_reason: null, token_version: version })
-  deps.revocations.note({ userId, appId, minTokenVersion: version })
+  deps.revocations.note({ userId, appId: null, minTokenVersion: version })
   return version
 }
 
-/** Kills the tokens of these users for an app, as `raiseTokenVersion` does for one of them. Needs the locks on their rows. */
-export async function raiseTokenVersions(
+/**
+ * Kills the tokens of these users for one app. Tokens of other apps stay alive, because their minimum does not change. Needs the
+ * locks on the rows of the users.
+ */
+export async function endTokensOfApp(
   deps: Deps<Tx>,
   { userIds, appId, reason }: { userIds: readonly string[]; appId: string; reason: string },
 ): Promise<void> {

@@ -10,7 +10,7 @@ import { iso } from '../../lib/timestamps.ts'
 import { BrowserSession, type LiveBrowserSession } from '../../models/browser-session.ts'
 import { type SelfRow, Session, type SessionRow } from '../../models/session.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { endSession, raiseTokenVersion } from '../revocations/end-tokens.ts'
+import { endAllTokens, endSession } from '../revocations/end-tokens.ts'
 import { assertMayHelp } from '../users/administration.ts'
 import { type ShownUser, shownUserOf } from '../users/present.ts'
 import { getUser, lockUser, lockUserRow } from '../users/users.ts'
@@ -111,7 +111,7 @@ export async function logOutElsewhere(
 /** The same, in a transaction that has locked the user. Returns the new minimum token version. */
 export async function endSessions(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
   await recordEvent(deps, { event: 'logout.all', actor, userId })
-  return raiseTokenVersion(deps, { userId, appId: null, reason: 'logout.all' })
+  return endAllTokens(deps, { userId, reason: 'logout.all' })
 }
 
 /** A caller with the rows that the same statement read about them. */

@@ -28,7 +28,7 @@ import { blankEvents } from '../audit/remove-events.ts'
 import { denyRequestsOf } from '../grants/close-requests.ts'
 import { forgetFailures } from '../lockouts/lockouts.ts'
 import { lockOrganization } from '../organizations/organizations.ts'
-import { raiseTokenVersion } from '../revocations/end-tokens.ts'
+import { endAllTokens } from '../revocations/end-tokens.ts'
 import { assertAdministrable, holdsAdminRole, lockAdministration } from '../users/administration.ts'
 import { describeUser, getUser, lockUserRow } from '../users/users.ts'
 
@@ -114,7 +114,7 @@ export async function closeAccount(
     ...(reason === undefined ? {} : { reason }),
     details: { before, after: null },
   })
-  await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.deleted' })
+  await endAllTokens(deps, { userId, reason: 'user.deleted' })
 }
 
 /** Rows that are read at a time. Other requests get the connection in between. */

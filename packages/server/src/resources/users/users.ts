@@ -43,7 +43,7 @@ import { UserApp } from '../../models/user-app.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { eventRow, type NewAuditEvent, recordEvent, recordEvents } from '../audit/record-event.ts'
 import { unknownApp, unknownRole } from '../names/unknown-name.ts'
-import { raiseAccessFloor, raiseTokenVersion } from '../revocations/end-tokens.ts'
+import { endAllTokens, raiseAccessFloor } from '../revocations/end-tokens.ts'
 import { assertAdministrableWithout, assignedRoles, listGlobalRoles, resolveGlobalRoles } from './administration.ts'
 import { assertEmailFree, listMemberships } from './find-users.ts'
 import { type PooledUser, presentUser, type ShownUser, userOf } from './present.ts'
@@ -358,7 +358,7 @@ export async function updateUser(
     // An app may require a verified address. Users who change their own address verify it in the same transaction.
     if (changes.email !== undefined) await assertAdministrableWithout(deps, userId)
     const detail = await describeUser(deps, userId)
-    if (changes.status === 'suspended') await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.suspended' })
+    if (changes.status === 'suspended') await endAllTokens(deps, { userId, reason: 'user.suspended' })
     else if (changes.email !== undefined) await raiseAccessFloor(deps, userId)
     return detail
   })
