@@ -82,7 +82,7 @@ function lineFields(requestId: string, traceparent: string): LineFields {
 }
 
 /** The calls that are counted by outcome, each with its counter. */
-const doors: Record<string, (metrics: Metrics, status: number, errorCode: string | undefined) => void> = {
+const countedCalls: Record<string, (metrics: Metrics, status: number, errorCode: string | undefined) => void> = {
   'POST /api/v1/auth/login': login('password'),
   'POST /api/v1/auth/magic-link/consume': login('magic_link'),
   'POST /api/v1/auth/email-code/consume': login('email_code'),
@@ -118,7 +118,7 @@ export function countReplies({ metrics }: Deps): Middleware {
       metrics.requests.inc({ method, route, status: `${Math.floor(ctx.status / 100)}xx` })
       metrics.requestSeconds.observe({ method, route }, (performance.now() - started) / 1_000)
       if (ctx.status === 401 || ctx.status === 429) metrics.refusals.inc({ code: ctx.state.errorCode ?? 'none' })
-      doors[`${method} ${route}`]?.(metrics, ctx.status, ctx.state.errorCode)
+      countedCalls[`${method} ${route}`]?.(metrics, ctx.status, ctx.state.errorCode)
       if (ctx.state.counted) countOnPage(metrics, ctx.state.counted, ctx.state.errorCode)
     }
   }

@@ -13,7 +13,7 @@ import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { denyRequestsOf } from '../../resources/grants/close-requests.ts'
-import { recordRevocations } from '../../resources/grants/grants.ts'
+import { auditRevokedGrants } from '../../resources/grants/grants.ts'
 import { removeInvitationsTo, removeSentInvitations } from '../../resources/invitations/invitations.ts'
 import { lockOrganizationsOf, removeMemberships } from '../../resources/organizations/members.ts'
 import { endAllTokens } from '../../resources/revocations/end-tokens.ts'
@@ -216,7 +216,7 @@ async function revokeGrants(deps: Deps<Tx>, userId: string, actor: Actor): Promi
   const revoked = apps.flatMap(({ id, code }) =>
     grants.filter(({ app_id }) => app_id === id).map((grant) => ({ grant, appCode: code })),
   )
-  await recordRevocations(deps, revoked, actor)
+  await auditRevokedGrants(deps, revoked, actor)
   return revoked.map(({ appCode }) => appCode).sort()
 }
 

@@ -278,13 +278,13 @@ async function revokeAll(
   if (losers.length === 0) return []
   await assertAdministrableWithout(deps, ...losers)
   const told = revoked.map((grant) => ({ grant, appCode: app.code }))
-  await recordRevocations(deps, told, actor)
+  await auditRevokedGrants(deps, told, actor)
   await endTokensOfApp(deps, { userIds: losers, appId: app.id, reason: 'grant_revoked' })
   return revoked
 }
 
 /** Audits grants that have just been revoked, with what was taken: its end tells whether it may be given back. */
-export async function recordRevocations(
+export async function auditRevokedGrants(
   deps: Deps<Tx>,
   revoked: readonly { grant: GrantRow; appCode: string }[],
   actor: Actor,

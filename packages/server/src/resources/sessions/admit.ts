@@ -125,9 +125,9 @@ export async function foreseeAdmission(
   const { hasSecondFactor, appFloor, ...rolesAndGrant } = await readRolesAndGrant(deps, user.id, app?.id ?? null)
   const { globalRoles, grant } = rolesAndGrant
   const hasEntered = grant.isActive || (entersWithoutGrant(globalRoles, app) && !grant.isRevoked)
-  const door = { client: 'later', asOne: async () => freshGrant, keepUser: async () => {} } as const
+  const mode: GateMode = { client: 'later', asOne: async () => freshGrant, keepUser: async () => {} }
   try {
-    await judge(deps, { ...request, rolesAndGrant }, actor, door)
+    await judge(deps, { ...request, rolesAndGrant }, actor, mode)
     return { refusal: undefined, hasEntered, appFloor }
   } catch (error) {
     // Where access was ended, the person reads that instead of signing in again.
@@ -150,14 +150,15 @@ type AsOne = (step: (deps: Deps<Tx>) => Promise<GrantState>) => Promise<GrantSta
 
 type AskedEntry = Omit<SessionRequest, 'client'>
 
-interface Door {
+/** How an entry passes the gate: in a transaction that is open, in one of its own, or only foreseen. */
+interface GateMode {
   client: SessionRequest['client'] | 'later'
   asOne: AsOne
   /** Makes transactions that take something from the user wait until the session exists. */
   keepUser: () => Promise<void>
 }
 
-async function judge(deps: Deps, request: AskedEntry, actor: Actor, { client, asOne, keepUser }: Door): Promise<Admission> {
+async function judge(deps: Deps, request: AskedEntry, actor: Actor, { client, asOne, keepUser }: GateMode): Promise<Admission> {
   const { user } = request
   if (user.status !== 'active') throw new ApiError('account_suspended')
   const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, request.app?.id ?? null))
