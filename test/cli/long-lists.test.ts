@@ -183,7 +183,7 @@ test.each(['table', 'wide', 'csv', 'id', 'json', 'ndjson'])(
     const count = 10_000
     const { env } = await serviceWithList((index) => ({ ...user(index), filler: `${index}`.padEnd(4_000, '.') }), { rows: count })
     const { stdout, stderr, exit } = await machine().authctlProcess(`user find -o ${format}`, {
-      env: { ...env, NODE_OPTIONS: '--max-old-space-size=24' },
+      env: { ...env, NODE_OPTIONS: '--max-old-space-size=32' },
     })
     expect({ stderr, exit }).toEqual({ stderr: '', exit: 0 })
     expect(stdout).toContain(format === 'id' ? idOf(count - 1) : `user-${count - 1}@example.com`)
