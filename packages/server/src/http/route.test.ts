@@ -22,3 +22,8 @@ test('a read for admin readers and a write for system admins are declared', () =
   expect(route({ ...declared, method: 'GET', auth: 'admin_reader', handle }).dryRun).toBeUndefined()
   expect(route({ ...declared, method: 'POST', auth: 'system_admin', handle }).dryRun).toBe('rehearsed')
 })
+
+test('a path parameter whose values nobody has declared is refused at the start', () => {
+  const path = '/admin/things/{thingId}'
+  expect(() => route({ ...declared, path, method: 'POST', auth: 'system_admin', handle })).toThrow('thingId')
+})

@@ -179,7 +179,7 @@ export interface Route {
   takesDefaultApp?: boolean
   /** Works without the database, so it never answers `unavailable`. */
   offline?: boolean
-  /** Nothing is answered as 204. */
+  /** If it returns nothing, the answer is 204. */
   handle(deps: Deps<Pool>, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply> | Promise<void>
   /**
    * Answers a dry run with what would be done, for a call whose work continues after its response or takes long. It is rehearsed
@@ -266,15 +266,19 @@ export function route<
   H extends z.ZodObject | undefined = undefined,
   L extends z.ZodType | undefined = undefined,
 >(declared: RouteDeclaration<M, Path, A, P, Q, B, H, L> & Help<A, Output<P, ParamsOf<Path>>>): Route {
-  const declaration = { tag: '', errors: [], params: paramsOf(declared.path), ...declared }
+  const declaration = { tag: '', errors: [], ...declared, params: declared.params ?? paramsOf(declared.path) }
   return isAdminWrite(declaration) ? withWriteOptions(declaration) : declaration
 }
 
-/** Undefined if the path has no parameters. */
+/** Undefined if the path has no parameters. Throws if one is not in `pathParameters`, so the server does not start. */
 function paramsOf(path: string): z.ZodObject | undefined {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const known: Record<string, z.ZodType> = pathParameters
-  return names.length === 0 ? undefined : z.object(Object.fromEntries(names.map((name) => [name, known[name] ?? z.never()])))
+  const entries = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    const schema = known[name]
+    if (!schema) throw new Error(`no path parameter has the name ${name}: ${path}`)
+    return [name, schema] as const
+  })
+  return entries.length === 0 ? undefined : z.object(Object.fromEntries(entries))
 }
 
 function isAdminWrite({ method, auth }: Pick<Route, 'method' | 'auth'>): boolean {

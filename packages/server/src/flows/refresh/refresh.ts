@@ -175,16 +175,9 @@ async function requestOf(deps: Deps, input: RefreshCall, presented: PresentedTok
   const app = presented.app_id === null ? null : ((await catalog.findApp({ id: presented.app_id })) ?? null)
   const organizationId = input.organization_id ?? presented.session_organization_id ?? undefined
   const membership = organizationId === presented.session_organization_id ? membershipOf(presented) : undefined
-  const known = { rolesAndGrant, membership }
-  return {
-    user: userOf(presented),
-    app,
-    client: input.client,
-    organizationId,
-    overrides: {},
-    shown: storedShown(presented),
-    ...known,
-  }
+  const shown = storedShown(presented)
+  const { client } = input
+  return { user: userOf(presented), app, client, organizationId, overrides: {}, shown, rolesAndGrant, membership }
 }
 
 /**

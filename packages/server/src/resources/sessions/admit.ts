@@ -50,7 +50,7 @@ export interface SessionRequest {
 }
 
 /** A request of a user who signs in, with the proof that opens the session. */
-export interface EntryRequest extends Omit<SessionRequest, 'rolesAndGrant' | 'shown'> {
+export interface EntryRequest extends Omit<SessionRequest, 'rolesAndGrant' | 'membership' | 'shown'> {
   proof: Proof
   /** What the use case has just read of the user. */
   known?: KnownRights
